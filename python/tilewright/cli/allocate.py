@@ -14,10 +14,14 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     allocate = commands.add_parser("allocate", parents=[common], help="offsets for buffers with lifetimes, from a CSV")
     allocate.add_argument("problem", type=Path, help="columns id, lower, upper, size; optional alignment, offset")
-    allocate.add_argument("--capacity", type=int, help="bytes that there are; without it the smallest peak is sought")
+    allocate.add_argument(
+        "--capacity", type=int, help="bytes of the memory; without it the smallest that suffices is sought"
+    )
     allocate.add_argument("--algorithm", default="exact", help="exact, greedy_by_size, ... or package.module:function")
-    allocate.add_argument("--seed", type=int, default=0, help="for searches that draw random numbers")
-    allocate.add_argument("--effort", choices=choices_of(Effort), default="normal", help="search budget")
+    allocate.add_argument("--seed", type=int, default=0, help="seed of algorithms that draw random numbers")
+    allocate.add_argument(
+        "--effort", choices=choices_of(Effort), default="normal", help="how many nodes the search may visit"
+    )
     allocate.add_argument("--output", type=Path, help="the problem with a column of offsets")
     allocate.set_defaults(run=_allocate)
 

@@ -18,7 +18,9 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     calibrate = commands.add_parser("calibrate", parents=[common], help="fit predicted cycles to profiles")
     calibrate.add_argument("--platform", required=True, help="name of a shipped platform, or a TOML file")
     calibrate.add_argument("--profile", type=Path, action="append", default=[], help="a profile, <test>_profile.json")
-    calibrate.add_argument("--output", type=Path, help="file for the platform with its constants; standard output")
+    calibrate.add_argument(
+        "--output", type=Path, help="file for the platform with the fitted constants; standard output if absent"
+    )
     calibrate.set_defaults(run=_calibrate)
 
 

@@ -20,7 +20,9 @@ BUDGETS = ("ram", "flash", "stack", "code", "constants", "instructions")
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
-    check = commands.add_parser("check-elf", parents=[common], help="prove that a linked program is what its plans say")
+    check = commands.add_parser(
+        "check-elf", parents=[common], help="prove that a linked program has what its plans say"
+    )
     check.add_argument("elf", type=Path, help="the program, with symbols")
     check.add_argument("--plan", type=Path, action="append", required=True, help="plan of a model in it; repeatable")
     check.add_argument("--platform", help="platform whose linker regions the program has; none if absent")
@@ -52,7 +54,9 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--instructions", action="store_true", help="also bound the instructions of a run, for any input (RV32)"
     )
-    check.add_argument("--objdump", metavar="PROGRAM", help="prints instructions; one on the PATH if absent")
+    check.add_argument(
+        "--objdump", metavar="PROGRAM", help="program that prints instructions; the one on PATH if absent"
+    )
     check.add_argument("--json", type=Path, metavar="FILE.json", help="write the verdict there too, agreeing or not")
     check.set_defaults(run=_check)
 

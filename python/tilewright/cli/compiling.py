@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of everything that compiles a model; ``compile_options`` reads them."""
     add_arguments(parser)
-    parser.add_argument("--options", type=Path, metavar="FILE.toml", help="options file; the command line wins")
+    parser.add_argument("--options", type=Path, metavar="FILE.toml", help="options file; the command line wins over it")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="one key as in the options file"
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="one key of the options file; repeatable"
     )
 
 

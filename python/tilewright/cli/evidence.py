@@ -12,7 +12,9 @@ from tilewright.base.outputs import write_all
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
-    evidence = commands.add_parser("evidence", parents=[common], help="what is known of a build, in one folder")
+    evidence = commands.add_parser(
+        "evidence", parents=[common], help="collect plans, checks and measurements of a build in one folder"
+    )
     evidence.add_argument("build", type=Path, help="the folder in which models were generated and programs linked")
     evidence.add_argument("--output-dir", type=Path, required=True, help="folder for the evidence")
     evidence.set_defaults(run=_evidence)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _STAGE = "Planning points"
 _RUNNING = "Running points"
 _TABLE = "table of points (CSV, or Parquet by a name in .parquet); points that it has are not planned again"
-_RUN = "points that are built and run in their platform's simulator: those that no other beats, or all (default: none)"
+_RUN = "which points are built and run in their platform's simulator: those that no other beats, or all (default: none)"
 
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -41,7 +41,11 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     where = explore.add_mutually_exclusive_group()
     where.add_argument("--jobs", type=int, help="processes (default: one for each core)")
     where.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster, such as tcp://10.0.0.1:8786")
-    where.add_argument("--executor", metavar="MODULE:CALLABLE", help="what gives any executor of concurrent.futures")
+    where.add_argument(
+        "--executor",
+        metavar="MODULE:CALLABLE",
+        help="a function that returns an executor as those of concurrent.futures",
+    )
     explore.set_defaults(run=_explore)
 
 

@@ -15,10 +15,10 @@ from tilewright.tools.manifest import manifest_name
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     export = commands.add_parser(
-        "export", parents=[common], help="write plan and constants, to generate from elsewhere"
+        "export", parents=[common], help="write plan and constants, from which generate makes C without the model"
     )
     add_options(export)
-    export.add_argument("--output-dir", type=Path, required=True, help="folder of plan, constants and manifest")
+    export.add_argument("--output-dir", type=Path, required=True, help="folder for plan, constants and manifest")
     export.set_defaults(run=_export)
 
 

@@ -25,11 +25,11 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
         type=Path,
         dest="exported",
         metavar="FOLDER",
-        help="what `tilewright export` wrote, in place of a model",
+        help="folder that `tilewright export` wrote, in place of a model",
     )
     folder = generate.add_mutually_exclusive_group(required=True)
     folder.add_argument("--output-dir", type=Path, help="folder of the generated files")
-    what = "folder of the generated files, of all C that they need and of a makefile"
+    what = "folder for the generated files with all C that they need and a makefile"
     folder.add_argument("--bundle", type=Path, metavar="DIR", help=what)
     generate.set_defaults(run=_generate)
 

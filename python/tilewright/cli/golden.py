@@ -27,7 +27,9 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     what = "npz with the expected output arrays; if absent, what the best judge that is installed computes"
     golden.add_argument("--outputs", type=Path, help=what)
     golden.add_argument("--tolerance", default="0:0", metavar="ABS:REL", help="|got - want| <= abs + rel * |want|")
-    golden.add_argument("--platform", help="where it runs, and so what is counted; cycles if absent")
+    golden.add_argument(
+        "--platform", help="platform that runs the program, which says what is counted; cycles if absent"
+    )
     golden.add_argument("--output-dir", type=Path, required=True, help="folder of the generated files")
     golden.add_argument(
         "--compare-layers",

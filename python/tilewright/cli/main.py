@@ -186,7 +186,9 @@ def _parser() -> argparse.ArgumentParser:
 def _add_common(parser: argparse.ArgumentParser, level: str, form: str, debug: str | bool, place: str) -> None:
     """Options that may stand before or behind the command; the defaults come from the former place."""
     levels = ["debug", "info", "warning", "error"]
-    parser.add_argument("--log-level", choices=levels, default=level, help="what goes to standard error")
-    parser.add_argument("--diagnostics", choices=FORMATS, default=form, help="how messages are written there")
-    parser.add_argument("--progress", choices=PLACES, default=place, help="whose terminal shows a bar")
+    parser.add_argument(
+        "--log-level", choices=levels, default=level, help="the least important messages that standard error gets"
+    )
+    parser.add_argument("--diagnostics", choices=FORMATS, default=form, help="form of the messages on standard error")
+    parser.add_argument("--progress", choices=PLACES, default=place, help="the terminal that shows a bar of progress")
     parser.add_argument("--debug", action="store_true", default=debug, help="show the traceback of an error")

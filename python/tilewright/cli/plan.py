@@ -15,7 +15,7 @@ from tilewright.options import CompileOptions
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
-    plan = commands.add_parser("plan", parents=[common], help="everything up to the plan, no C")
+    plan = commands.add_parser("plan", parents=[common], help="plan a model, without writing C")
     add_options(plan)
     plan.add_argument("--output", type=Path, help="file for the plan; without one a summary goes to standard output")
     plan.add_argument(

@@ -15,16 +15,25 @@ from tilewright.plan import Plan
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
-    report = commands.add_parser("report", parents=[common], help="where the memory goes")
+    report = commands.add_parser(
+        "report", parents=[common], help="show what is in each pool, and what each layer takes"
+    )
     report.add_argument("plan", type=Path, help="a plan, <name>_plan.json")
-    report.add_argument("--format", choices=["text", "json", "html"], default="text", help="html: one page to look at")
+    report.add_argument(
+        "--format",
+        choices=["text", "json", "html"],
+        default="text",
+        help="text, json for programs, or html: a page with pictures",
+    )
     report.add_argument("--output", type=Path, help="file for the report; standard output if absent")
-    report.add_argument("--profile", type=Path, metavar="FILE.json", help="cycles of each layer, measured on a target")
+    report.add_argument(
+        "--profile", type=Path, metavar="FILE.json", help="profile of a run, which stands beside the prediction"
+    )
     report.add_argument(
         "--firmware",
         type=Path,
         metavar="FILE.json",
-        help="what check-elf found of the program: text and page begin with what it takes of the chip and of time",
+        help="verdict of check-elf (its --json): text and page begin with what the program takes of chip and time",
     )
     what = "another plan, <name>_plan.json: the page shows what changed since, and both timelines"
     report.add_argument("--compare", type=Path, metavar="PLAN", help=what)

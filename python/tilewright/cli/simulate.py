@@ -17,11 +17,26 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     simulate = commands.add_parser("simulate", parents=[common], help="run a program in a platform's simulator")
     simulate.add_argument("--platform", required=True, help="name of a shipped platform, or a TOML file")
     simulate.add_argument("--elf", type=Path, required=True, help="the program")
-    simulate.add_argument("--timeout", type=float, default=300.0, metavar="SECONDS", help="kill it after this long")
-    simulate.add_argument("--argument", action="append", default=[], help="appended to the simulator's command")
-    simulate.add_argument("--plan", type=Path, action="append", default=[], help="plan of a profiled model in it")
     simulate.add_argument(
-        "--profile", type=Path, action="append", default=[], metavar="FILE.json", help="where to write what it measured"
+        "--timeout", type=float, default=300.0, metavar="SECONDS", help="end the program after so many seconds"
+    )
+    simulate.add_argument(
+        "--argument", action="append", default=[], help="one more word of the simulator's command; repeatable"
+    )
+    simulate.add_argument(
+        "--plan",
+        type=Path,
+        action="append",
+        default=[],
+        help="plan of a model in the program that was generated with PROFILE; repeatable",
+    )
+    simulate.add_argument(
+        "--profile",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE.json",
+        help="file for the profile of a model, one for each --plan",
     )
     simulate.set_defaults(run=_simulate)
 

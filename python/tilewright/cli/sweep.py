@@ -17,14 +17,21 @@ from tilewright.cli.compiling import add_options, compile_options
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
-    sweep = commands.add_parser("sweep", parents=[common], help="a pool's size against bytes moved and cycles")
+    sweep = commands.add_parser(
+        "sweep", parents=[common], help="plan a model for many sizes of a pool: bytes moved and cycles of each"
+    )
     add_options(sweep)
     add = sweep.add_argument
-    add("--steps", type=int, default=16, help="sizes to try, evenly spread by factors (default 16)")
+    add(
+        "--steps",
+        type=int,
+        default=16,
+        help="how many sizes to try, each larger than the last by the same factor (default 16)",
+    )
     add("--jobs", type=int, help="processes (default: one for each core)")
-    add("--csv", type=Path, help="write the numbers to this file")
-    add("--svg", type=Path, help="draw them into this file; needs matplotlib")
-    add("--png", type=Path, help="the same as a bitmap")
+    add("--csv", type=Path, help="file for the table, as CSV")
+    add("--svg", type=Path, help="file for the table as a picture; needs matplotlib")
+    add("--png", type=Path, help="file for the same picture as a bitmap")
     sweep.epilog = "One --pool is a range: --pool l1=4096:131072. The others are as for 'generate'."
     sweep.set_defaults(run=_sweep)
 

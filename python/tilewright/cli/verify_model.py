@@ -14,11 +14,13 @@ from tilewright.cli.compiling import add_options, compile_options
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
-    verify = commands.add_parser("verify", parents=[common], help="compare a model's C with somebody else's outputs")
-    verify.add_argument("file", nargs="?", metavar="FILE", help="the model, as --model")
+    verify = commands.add_parser(
+        "verify", parents=[common], help="compare a model's C with what ONNX Runtime or TensorFlow Lite Micro computes"
+    )
+    verify.add_argument("file", nargs="?", metavar="FILE", help="the model file; the same as --model")
     add_options(verify)
     verify.add_argument("--runs", type=int, metavar="N", help=f"runs with random inputs; {_RUNS} by default")
-    verify.add_argument("--seed", type=int, metavar="N", help="of the random inputs; 0 by default")
+    verify.add_argument("--seed", type=int, metavar="N", help="seed of the random inputs; 0 by default")
     verify.add_argument("--inputs", type=Path, metavar="FILE.npz", help="inputs in place of random ones")
     what = "end with an error where |got - want| > abs + rel * the largest |want|; integers in stored units"
     verify.add_argument("--tolerance", metavar="ABS:REL", help=what)

@@ -17,11 +17,15 @@ from tilewright.plan.stages import stages_of
 
 def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
-    where = commands.add_parser("where", parents=[common], help="what lives at an address, and when")
+    where = commands.add_parser(
+        "where", parents=[common], help="name the buffers at an address, and the layers at which they live"
+    )
     where.add_argument("plan", type=Path, help="a plan, <name>_plan.json")
     where.add_argument("address", help="an address, or <pool>:<offset>; decimal, or hexadecimal behind 0x")
     where.add_argument("--step", metavar="N|LAYER", help="only what lives while this layer runs")
-    where.add_argument("--base", action="append", default=[], metavar="POOL=ADDRESS", help="where a pool begins")
+    where.add_argument(
+        "--base", action="append", default=[], metavar="POOL=ADDRESS", help="address at which a pool begins; repeatable"
+    )
     where.add_argument("--elf", type=Path, help="program whose symbols tell where pools begin")
     where.add_argument("--format", choices=["text", "json"], default="text", help="for people or for programs")
     where.set_defaults(run=_where)

@@ -16,8 +16,10 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     workspace = commands.add_parser("workspace", parents=[common], help="one set of pools for several models")
     workspace.add_argument("--name", required=True, help="prefix of every C name and file")
-    workspace.add_argument("--plan", action="append", type=Path, required=True, help="a model's plan; repeat it")
-    workspace.add_argument("--concurrent", action="store_true", help="each model has bytes of its own")
+    workspace.add_argument("--plan", action="append", type=Path, required=True, help="plan of a model; repeatable")
+    workspace.add_argument(
+        "--concurrent", action="store_true", help="models may run at the same time, so they share no bytes"
+    )
     workspace.add_argument("--output-dir", type=Path, required=True, help="folder of <name>.h and its manifest")
     workspace.set_defaults(run=_workspace)
 
