@@ -35,8 +35,8 @@ def _example(parsed: argparse.Namespace) -> int:
         sys.stdout.write("".join(f"{name:{width}}  {_purpose(folder)}\n" for name, folder in known.items()))
         return 0
     if parsed.name not in known:
-        remedies = (suggestion(parsed.name, known), f"one of {', '.join(known)}")
-        raise bad_input("unknown-example", f"there is no example '{parsed.name}'", help=remedies)
+        remedy = suggestion(parsed.name, known)
+        raise bad_input("unknown-example", f"there is no example '{parsed.name}'", help=remedy)
     target = parsed.output_dir or Path(parsed.name)
     if target.exists() and any(target.iterdir()):
         raise bad_input("cannot-write", f"the folder '{target}' is not empty", help="--output-dir <a new folder>")
