@@ -54,7 +54,10 @@ static void alarm_at(uint32_t instructions)
     ALARM[1] = 0;
 }
 
-static __attribute__((interrupt("machine"), aligned(4))) void handler(void)
+/* Called by the trap of a protected layer too, with the stack pointer of that layer. */
+uint32_t fault_stack;
+void fault_alarm(void);
+void fault_alarm(void)
 {
     uint32_t cause;
     READ_CAUSE(cause);
@@ -75,6 +78,12 @@ static __attribute__((interrupt("machine"), aligned(4))) void handler(void)
         started += behind - before;
         alarm_at(fault_most);
     }
+}
+
+static __attribute__((interrupt("machine"), aligned(4))) void handler(void)
+{
+    fault_stack = 0;
+    fault_alarm();
 }
 
 int main(void)
