@@ -14,6 +14,10 @@ fail() {
 grep -q "^__version__ = \"$version\"$" python/tilewright/__init__.py ||
     fail "python/tilewright/__init__.py says another version"
 grep -q "^## \[$version\]" CHANGELOG.md || fail "CHANGELOG.md has no section [$version]"
+for url in Source Documentation Changelog Issues; do
+    sed -n '/^\[project.urls\]/,/^\[/p' pyproject.toml | grep -q "^$url = \"https://" ||
+        fail "pyproject.toml has no $url in [project.urls]: where the project is published"
+done
 [ -e "$venv/bin/twine" ] || fail "twine is missing: $venv/bin/pip install twine"
 
 rm -rf dist
