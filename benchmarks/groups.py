@@ -44,8 +44,8 @@ WAYS = {
     "least": 'groups = "auto"\nobjective = "bytes_used"\n',
     "placed": 'groups = "auto"\nobjective = "bytes_used"\nio_in_pools = true\n',
 }
-GIVEN_BYTES = {"kws_int8": 6_498, "espdl_streaming_tcn": 4_352}
-"""Sizes of the pool between what the other ways take."""
+GIVEN_BYTES = {"kws_int8": 6_498}
+"""A size of the pool between what the other ways take."""
 
 
 @dataclass(frozen=True)
