@@ -9,11 +9,11 @@ enum { LAST = TILEWRIGHT_MAX_RANK - 1 };
 
 static void norm_line(const void *context, const uint8_t *x, uint8_t *y)
 {
-    const struct norm *norm = context;
-    const float mean = norm->centred != 0 ? mean_of(norm, x) : 0.0f;
-    const float factor = 1.0f / sqrtf(variance_of(norm, x, mean) + norm->epsilon);
+    const struct tilewright_norm_f32 *norm = context;
+    const float mean = norm->centred != 0 ? tilewright_norm_mean_f32(norm, x) : 0.0f;
+    const float factor = 1.0f / sqrtf(tilewright_norm_variance_f32(norm, x, mean) + norm->epsilon);
 
-    write_line(norm, x, y, norm->count, mean, factor);
+    tilewright_norm_write_f32(norm, x, y, norm->count, mean, factor);
 }
 
 static void run(const struct tilewright_norm_f32_attributes *attributes,
@@ -21,15 +21,15 @@ static void run(const struct tilewright_norm_f32_attributes *attributes,
 {
     const struct tilewright_view *bias = attributes->biased != 0 ? &operands[BIAS] : NULL;
     const struct tilewright_view *y = &operands[bias != NULL ? BIAS + 1 : BIAS];
-    const struct norm norm = {operands[SCALE].base,
-                              bias == NULL ? NULL : bias->base,
-                              attributes->epsilon,
-                              centred,
-                              y->shape->extent[LAST],
-                              operands[X].shape->stride[LAST],
-                              operands[SCALE].shape->stride[LAST],
-                              bias == NULL ? 0 : bias->shape->stride[LAST],
-                              y->shape->stride[LAST]};
+    const struct tilewright_norm_f32 norm = {operands[SCALE].base,
+                                             bias == NULL ? NULL : bias->base,
+                                             attributes->epsilon,
+                                             centred,
+                                             y->shape->extent[LAST],
+                                             operands[X].shape->stride[LAST],
+                                             operands[SCALE].shape->stride[LAST],
+                                             bias == NULL ? 0 : bias->shape->stride[LAST],
+                                             y->shape->stride[LAST]};
 
     tilewright_walk_lines(&operands[X], y, LAST, norm_line, &norm);
 }

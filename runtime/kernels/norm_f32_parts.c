@@ -9,18 +9,19 @@ enum { LAST = TILEWRIGHT_MAX_RANK - 1 };
 
 /* A line of x of which some elements, from `first` on, are normalised. */
 struct part {
-    struct norm norm;
+    struct tilewright_norm_f32 norm;
     int32_t first, count;
 };
 
 static void part_line(const void *context, const uint8_t *x, uint8_t *y)
 {
     const struct part *part = context;
-    const struct norm *norm = &part->norm;
-    const float mean = norm->centred != 0 ? mean_of(norm, x) : 0.0f;
-    const float factor = 1.0f / sqrtf(variance_of(norm, x, mean) + norm->epsilon);
+    const struct tilewright_norm_f32 *norm = &part->norm;
+    const float mean = norm->centred != 0 ? tilewright_norm_mean_f32(norm, x) : 0.0f;
+    const float factor = 1.0f / sqrtf(tilewright_norm_variance_f32(norm, x, mean) + norm->epsilon);
 
-    write_line(norm, x + (ptrdiff_t)part->first * norm->x_step, y, part->count, mean, factor);
+    tilewright_norm_write_f32(norm, x + (ptrdiff_t)part->first * norm->x_step, y, part->count, mean,
+                              factor);
 }
 
 static void run(const struct tilewright_norm_f32_attributes *attributes,

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/declarations.h"
 
-#include "tilewright/kernels/integer_line.h"
-
-/* Elements of a piece: half a line, because the values of three loops are on the stack too. */
-enum { PIECE = TILEWRIGHT_LINE / 2 };
-
 #include "tilewright/kernels/norm_line.h"
 #include "tilewright/kernels/walk_lines.h"
 
@@ -14,25 +9,25 @@ enum { LAST = TILEWRIGHT_MAX_RANK - 1 };
 
 static void norm_line(const void *context, const uint8_t *x, uint8_t *y)
 {
-    const struct norm *norm = context;
-    const int32_t mean = norm->b == NULL ? 0 : mean_of(norm, x);
-    const int32_t deviation = deviation_of(norm, x, mean);
+    const struct tilewright_norm *norm = context;
+    const int32_t mean = norm->b == NULL ? 0 : tilewright_norm_mean(norm, x);
+    const int32_t deviation = tilewright_norm_deviation(norm, x, mean);
 
-    write_line(norm, x, y, &norm->count, mean, deviation);
+    tilewright_norm_write(norm, x, y, &norm->count, mean, deviation);
 }
 
 static void run(const struct tilewright_norm_integer_attributes *attributes,
                 const struct tilewright_view *operands, const struct tilewright_view *b,
                 const struct tilewright_view *y)
 {
-    const struct norm norm = {attributes,
-                              operands[W].base,
-                              b == NULL ? NULL : b->base,
-                              y->shape->extent[LAST],
-                              operands[X].shape->stride[LAST],
-                              operands[W].shape->stride[LAST],
-                              b == NULL ? 0 : b->shape->stride[LAST],
-                              y->shape->stride[LAST]};
+    const struct tilewright_norm norm = {attributes,
+                                         operands[W].base,
+                                         b == NULL ? NULL : b->base,
+                                         y->shape->extent[LAST],
+                                         operands[X].shape->stride[LAST],
+                                         operands[W].shape->stride[LAST],
+                                         b == NULL ? 0 : b->shape->stride[LAST],
+                                         y->shape->stride[LAST]};
 
     tilewright_walk_lines(&operands[X], y, LAST, norm_line, &norm);
 }

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/declarations.h"
 
-#include "tilewright/kernels/integer_line.h"
-
-/* Elements of a piece: a quarter of a line, since the stack has frames of two functions here. */
-enum { PIECE = TILEWRIGHT_LINE / 4 };
-
+/* A quarter of a line, since the stack has frames of two functions here. */
+#define TILEWRIGHT_NORM_PIECE (TILEWRIGHT_LINE / 4)
 #include "tilewright/kernels/norm_line.h"
 #include "tilewright/kernels/walk_lines.h"
 
@@ -14,24 +11,25 @@ enum { LAST = TILEWRIGHT_MAX_RANK - 1 };
 
 /* A line of x, and the shape of y, which says from where and how many elements are normalised. */
 struct part {
-    struct norm norm;
+    struct tilewright_norm norm;
     const struct tilewright_shape *y;
 };
 
 /* Deviation and mean of a line as the words of one number, which takes no stack. These and the
  * results have frames of their own, which the stack holds one after the other. */
-static TILEWRIGHT_NOINLINE uint64_t moments_of(const struct norm *norm, const uint8_t *x)
+static TILEWRIGHT_NOINLINE uint64_t moments_of(const struct tilewright_norm *norm, const uint8_t *x)
 {
-    const int32_t mean = norm->b == NULL ? 0 : mean_of(norm, x);
-    return (uint64_t)(uint32_t)deviation_of(norm, x, mean) << 32 | (uint32_t)mean;
+    const int32_t mean = norm->b == NULL ? 0 : tilewright_norm_mean(norm, x);
+    return (uint64_t)(uint32_t)tilewright_norm_deviation(norm, x, mean) << 32 | (uint32_t)mean;
 }
 
 static TILEWRIGHT_NOINLINE void write_part(const struct part *part, const uint8_t *x, uint8_t *y,
                                            uint64_t moments)
 {
     const int32_t first = part->y->origin[LAST];
-    write_line(&part->norm, x + (ptrdiff_t)first * part->norm.x_stride, y, &part->y->extent[LAST],
-               (int32_t)(uint32_t)moments, (int32_t)(moments >> 32));
+    tilewright_norm_write(&part->norm, x + (ptrdiff_t)first * part->norm.x_stride, y,
+                          &part->y->extent[LAST], (int32_t)(uint32_t)moments,
+                          (int32_t)(moments >> 32));
 }
 
 static void part_line(const void *context, const uint8_t *x, uint8_t *y)

@@ -25,7 +25,16 @@ MODELS = Path(__file__).parents[1] / "firmware" / "models"
 NETWORKS = {"qdq_residual": "0.00392157:0", "float_mixture": "1e-5:1e-4", "deeploy_residual": "0:0"}
 """Network to the tolerance of its stored outputs."""
 
-MACROS_ONLY = {"layout.h", "section.h", "symbol.h", "map_rows.h", "reducer.h", "line_cumulative.h", "qemu_virt.h"}
+MACROS_ONLY = {
+    "layout.h",
+    "section.h",
+    "symbol.h",
+    "map_rows.h",
+    "reducer.h",
+    "line_cumulative.h",
+    "xpulpv2_words.h",
+    "qemu_virt.h",
+}
 """Headers that declare nothing by themselves."""
 
 
@@ -173,6 +182,6 @@ def test_every_header_is_c_for_cpp(tmp_path: Path) -> None:
     command = ["c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{runtime_dir() / 'include'}"]
     done = subprocess.run([*command, str(every)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    texts = {path.name: path.read_text(encoding="utf-8") for path in runtime_dir().rglob("*.h")}
-    assert [name for name, text in texts.items() if not is_linked_as_c(text) and name not in MACROS_ONLY] == []
+    others = [path for path in runtime_dir().rglob("*.h") if path.name not in MACROS_ONLY]
+    assert [path for path in others if not is_linked_as_c(path.read_text(encoding="utf-8"))] == []
     assert not is_linked_as_c("void tilewright_walk(void);")

@@ -13,6 +13,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define PROTECT_NO_TRAP UINT32_MAX
 
 /* The trap that ended user mode: mcause, mepc, mtval. */
@@ -29,6 +33,10 @@ int tilewright_protect_set(const uint32_t *addresses, const uint32_t *configurat
  * `trap` is written. */
 int tilewright_protect_enter(int (*work)(void *argument), void *argument,
                              struct protect_trap *trap);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
 

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A line of iLayerNorm or iRMSNorm: its mean, its deviation, and its results. Only for the kernels
- * of whole lines and of parts of lines, which say how many elements they load at a time: PIECE. */
+ * of whole lines and of parts of lines. */
 #ifndef TILEWRIGHT_KERNELS_NORM_LINE_H
 #define TILEWRIGHT_KERNELS_NORM_LINE_H
 
 #include "tilewright/kernels/declarations.h"
 #include "tilewright/kernels/integer_line.h"
 
-struct norm {
+/* Elements that are loaded at a time: half a line, because the values of three loops are on the
+ * stack too. A kernel with more frames defines fewer. */
+#ifndef TILEWRIGHT_NORM_PIECE
+#define TILEWRIGHT_NORM_PIECE (TILEWRIGHT_LINE / 2)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tilewright_norm {
     const struct tilewright_norm_integer_attributes *attributes;
     const uint8_t *w;
     const uint8_t *b; /* null: iRMSNorm */
@@ -15,13 +25,13 @@ struct norm {
     int32_t x_stride, w_stride, b_stride, y_stride;
 };
 
-static int32_t word(const uint8_t *at)
+static inline int32_t tilewright_norm_word(const uint8_t *at)
 {
     return *(const int32_t *)(const void *)at;
 }
 
 /* floor(sqrt(value)), digit by digit. */
-static uint32_t root(uint64_t value)
+static inline uint32_t tilewright_norm_root(uint64_t value)
 {
     uint64_t rest = value;
     uint64_t result = 0;
@@ -42,12 +52,12 @@ static uint32_t root(uint64_t value)
     return (uint32_t)result;
 }
 
-static int32_t mean_of(const struct norm *norm, const uint8_t *x)
+static inline int32_t tilewright_norm_mean(const struct tilewright_norm *norm, const uint8_t *x)
 {
     int64_t sum = 0;
-    for (int32_t done = 0; done < norm->count; done += PIECE) {
-        const int32_t length = tilewright_smaller(norm->count - done, PIECE);
-        int32_t line[PIECE];
+    for (int32_t done = 0; done < norm->count; done += TILEWRIGHT_NORM_PIECE) {
+        const int32_t length = tilewright_smaller(norm->count - done, TILEWRIGHT_NORM_PIECE);
+        int32_t line[TILEWRIGHT_NORM_PIECE];
         tilewright_line_load(line, x + (ptrdiff_t)done * norm->x_stride, norm->x_stride, length,
                              norm->attributes->x_type, 0);
         for (int32_t i = 0; i < length; i++) {
@@ -57,27 +67,30 @@ static int32_t mean_of(const struct norm *norm, const uint8_t *x)
     return (int32_t)(sum / norm->count);
 }
 
-static int32_t deviation_of(const struct norm *norm, const uint8_t *x, int32_t mean)
+static inline int32_t tilewright_norm_deviation(const struct tilewright_norm *norm,
+                                                const uint8_t *x, int32_t mean)
 {
     int64_t sum = 0;
-    for (int32_t done = 0; done < norm->count; done += PIECE) {
-        const int32_t length = tilewright_smaller(norm->count - done, PIECE);
-        int32_t line[PIECE];
+    for (int32_t done = 0; done < norm->count; done += TILEWRIGHT_NORM_PIECE) {
+        const int32_t length = tilewright_smaller(norm->count - done, TILEWRIGHT_NORM_PIECE);
+        int32_t line[TILEWRIGHT_NORM_PIECE];
         tilewright_line_load(line, x + (ptrdiff_t)done * norm->x_stride, norm->x_stride, length,
                              norm->attributes->x_type, mean);
         for (int32_t i = 0; i < length; i++) {
             sum += (int64_t)line[i] * line[i];
         }
     }
-    return (int32_t)root((uint64_t)(sum / norm->count) + 1u);
+    return (int32_t)tilewright_norm_root((uint64_t)(sum / norm->count) + 1u);
 }
 
 /* (value * w / deviation + b) >> shift, in 64 bits only if products need them: a 32-bit core
  * divides 32 bits in one instruction, 64 bits in about a hundred. */
-static int64_t scaled(const struct norm *norm, int32_t value, int32_t index, int32_t deviation)
+static inline int64_t tilewright_norm_scaled(const struct tilewright_norm *norm, int32_t value,
+                                             int32_t index, int32_t deviation)
 {
-    const int32_t w = word(norm->w + (ptrdiff_t)index * norm->w_stride);
-    const int32_t b = norm->b == NULL ? 0 : word(norm->b + (ptrdiff_t)index * norm->b_stride);
+    const int32_t w = tilewright_norm_word(norm->w + (ptrdiff_t)index * norm->w_stride);
+    const int32_t b =
+        norm->b == NULL ? 0 : tilewright_norm_word(norm->b + (ptrdiff_t)index * norm->b_stride);
     if (norm->attributes->wide != 0) {
         return ((int64_t)value * w / deviation + b) >> norm->attributes->shift;
     }
@@ -85,16 +98,17 @@ static int64_t scaled(const struct norm *norm, int32_t value, int32_t index, int
 }
 
 /* The results of `*count` elements from x on. */
-TILEWRIGHT_INLINE void write_line(const struct norm *norm, const uint8_t *x, uint8_t *y,
-                                  const int32_t *count, int32_t mean, int32_t deviation)
+TILEWRIGHT_INLINE void tilewright_norm_write(const struct tilewright_norm *norm, const uint8_t *x,
+                                             uint8_t *y, const int32_t *count, int32_t mean,
+                                             int32_t deviation)
 {
-    for (int32_t done = 0; done < *count; done += PIECE) {
-        const int32_t length = tilewright_smaller(*count - done, PIECE);
-        int32_t line[PIECE];
+    for (int32_t done = 0; done < *count; done += TILEWRIGHT_NORM_PIECE) {
+        const int32_t length = tilewright_smaller(*count - done, TILEWRIGHT_NORM_PIECE);
+        int32_t line[TILEWRIGHT_NORM_PIECE];
         tilewright_line_load(line, x + (ptrdiff_t)done * norm->x_stride, norm->x_stride, length,
                              norm->attributes->x_type, mean);
         for (int32_t i = 0; i < length; i++) {
-            int64_t value = scaled(norm, line[i], done + i, deviation);
+            int64_t value = tilewright_norm_scaled(norm, line[i], done + i, deviation);
             if (norm->b == NULL) {
                 value = value < -128 ? -128 : value > 127 ? 127 : value;
             }
@@ -102,5 +116,9 @@ TILEWRIGHT_INLINE void write_line(const struct norm *norm, const uint8_t *x, uin
         }
     }
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

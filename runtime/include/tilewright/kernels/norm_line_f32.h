@@ -9,7 +9,11 @@
 #include "tilewright/kernels/float_math.h"
 #include "tilewright/runtime.h"
 
-struct norm {
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tilewright_norm_f32 {
     const uint8_t *scale;
     const uint8_t *bias; /* null: none */
     float epsilon;
@@ -18,7 +22,8 @@ struct norm {
     int32_t x_step, scale_step, bias_step, y_step;
 };
 
-static float mean_of(const struct norm *norm, const uint8_t *x)
+static inline float tilewright_norm_mean_f32(const struct tilewright_norm_f32 *norm,
+                                             const uint8_t *x)
 {
     float sum = 0.0f;
     for (int32_t i = 0; i < norm->count; i++) {
@@ -30,7 +35,8 @@ static float mean_of(const struct norm *norm, const uint8_t *x)
 
 /* The variance as the mean of (x - mean)^2; mean(x^2) - mean^2 would lose digits if both are large.
  */
-static float variance_of(const struct norm *norm, const uint8_t *x, float mean)
+static inline float tilewright_norm_variance_f32(const struct tilewright_norm_f32 *norm,
+                                                 const uint8_t *x, float mean)
 {
     float sum = 0.0f;
     for (int32_t i = 0; i < norm->count; i++) {
@@ -42,8 +48,9 @@ static float variance_of(const struct norm *norm, const uint8_t *x, float mean)
 }
 
 /* The results of `count` elements from x on. */
-TILEWRIGHT_INLINE void write_line(const struct norm *norm, const uint8_t *x, uint8_t *y,
-                                  int32_t count, float mean, float factor)
+TILEWRIGHT_INLINE void tilewright_norm_write_f32(const struct tilewright_norm_f32 *norm,
+                                                 const uint8_t *x, uint8_t *y, int32_t count,
+                                                 float mean, float factor)
 {
     const uint8_t *scale = norm->scale;
     const uint8_t *bias = norm->bias;
@@ -61,5 +68,9 @@ TILEWRIGHT_INLINE void write_line(const struct norm *norm, const uint8_t *x, uin
         y += norm->y_step;
     }
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
