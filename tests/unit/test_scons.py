@@ -51,9 +51,9 @@ def test_example_runs_in_qemu(tmp_path: Path) -> None:
         shutil.copytree(ROOT / "examples" / example, tmp_path / example)
     output = run_scons(tmp_path / "scons", "run")
     assert "360 images, onnxruntime" in output
-    assert re.search(r"-fno-tree-ter .*integer_core\.c", output)
-    assert re.search(r"-O2 .*-Os .*conv_integer\.c", output)
-    assert not re.search(r"-Os .*integer_core\.c", output)
+    assert re.search(r"-fno-tree-ter .*fully_connected_integer\.c", output)
+    assert re.search(r"-O2 .*-Os .*conv_packed\.c", output)
+    assert not re.search(r"-Os .*fully_connected_integer\.c", output)
 
 
 @needs_host_compiler
