@@ -17,6 +17,7 @@ from support.host_runs import OBJECTS, TILED, run_outputs
 from support.lite_breadth import BREADTH
 from support.lite_cases import CASES, RUNS, lite_case
 from support.lite_loops import LOOPS
+from support.lite_models import Step, Value, lite_model
 from support.lite_rare import RARE
 from support.lite_ties import TIES
 from support.lite_types import TYPES
@@ -113,6 +114,14 @@ def test_filters_shift_whole_rows_of_features(tmp_path: Path) -> None:
     plan = compile_model(build_options(("test", values))).plan
     copies = [layer.label.split(" ", 1)[1] for layer in plan.layers if " copy " in layer.label]
     assert copies == ["copy 2x4x6", "copy 2x5x6"]
+
+
+def test_magnitudes_of_int16_may_have_a_finer_scale(tmp_path: Path) -> None:
+    values = [Value((4,), "int16", (unit,), (0,)) for unit in (0.02, 0.005)]
+    path = tmp_path / "net.tflite"
+    path.write_bytes(lite_model(values, [Step("ABS", (0,), (1,))], (0,), (1,)))
+    plan = compile_model(build_options(("test", {"model": path, "platform": "host", "name": "net"}))).plan
+    assert [layer.label.split(" ", 1)[1] for layer in plan.layers][-1] == "requantize 4"
 
 
 @needs_host_compiler

@@ -83,10 +83,7 @@ def absolute(call: LiteCall) -> None:
     per_tensor(y)
     if x.zero or y.zero:
         raise Unsupported("int16 with a zero point", "quantise the model again")
-    wide = call.emit("Cast", [call.input(0).name], x.shape, dtype=DType.INT32, part="wide")
-    size = call.emit("Abs", [wide], x.shape, part="size")
-    epilogue = twice([quotient(x, y)], y)
-    call.emit("Requantize", [size], x.shape, dtype=DType.INT16, epilogue=epilogue)
+    _size_times(call, call.input(0).name, quotient(x, y), "")
 
 
 def leaky(call: LiteCall) -> None:
@@ -101,11 +98,21 @@ def leaky(call: LiteCall) -> None:
         side = call.emit(operator, [call.input(0).name, zero], shape, part=operator.lower())
         if real < 0:
             # Both factors with the other sign have the same product, and so the same rounding.
-            wide = call.emit("Cast", [side], shape, dtype=DType.INT32, part="wide")
-            side = call.emit("Abs", [wide], shape, part="size")
-        rule = twice([abs(real)], y)
-        parts.append(call.emit("Requantize", [side], shape, dtype=DType.INT16, part="factor", epilogue=rule))
+            parts.append(_size_times(call, side, -real, "factor"))
+        else:
+            parts.append(call.emit("Requantize", [side], shape, part="factor", epilogue=twice([real], y)))
     call.emit("AddInteger", parts, shape)
+
+
+def _size_times(call: LiteCall, name: str, real: float, part: str) -> str:
+    """Magnitudes of int16 elements times a real number; the magnitude of -32768 needs more than 16 bits."""
+    shape = call.build.tensor(name).shape
+    wide = call.emit("Cast", [name], shape, dtype=DType.INT32, part="wide")
+    size = call.emit("Abs", [wide], shape, part="size")
+    epilogue = twice([real], call.output())
+    # A factor above 1 shifts to the left, for which a kernel must know that 32 bits suffice.
+    bounded = {"largest": _LARGEST + 1}
+    return call.emit("Requantize", [size], shape, bounded, dtype=DType.INT16, part=part, epilogue=epilogue)
 
 
 def softmax(call: LiteCall) -> None:
