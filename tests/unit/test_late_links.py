@@ -15,7 +15,7 @@ from tilewright.pipeline import compile_model
 from tilewright.tools.golden import match_arrays, read_arrays
 
 MODELS = Path(__file__).parents[1] / "firmware" / "models"
-POOLS = {"qdq_residual": "l1=3072", "float_mixture": "l1=12288", "deeploy_residual": "l1=3072"}
+POOLS = {"qdq_residual": "l1=2048", "float_mixture": "l1=12288", "deeploy_residual": "l1=3072"}
 UNTILED = "qemu-virt-rv32-single"
 
 

@@ -72,21 +72,28 @@ def test_random_networks_compute_what_the_graph_says(
 
 
 def joined(dtype: DType, axis: int, extents: tuple[int, ...]) -> Graph:
-    """Branches of odd extents, joined, sliced apart, and mapped; beside them a chain that has the peak."""
+    """Branches of odd extents, joined, sliced apart, and mapped; beside them a chain that has the peak.
+
+    Other nodes read the whole of what is sliced: else only the positions of the slice were computed.
+    """
     net = Network(dtype)
     x = net.input((1, 3, 4, 5))
     peak = net.pooled(net.pooled(net.pooled(net.input((1, 24, 4, 5)))))
-    parts = []
+    parts, others = [], []
     for extent in extents:
         shape = list(net.shape(x))
-        piece = net.sliced(net.pooled(x), axis, 0, 1, min(extent, shape[axis]))
+        source = net.pooled(x)
+        piece = net.sliced(source, axis, 0, 1, min(extent, shape[axis]))
         parts.append(net.mapped(net.pooled(piece)))
+        others.append(net.mapped(source))
     shape = list(net.shape(parts[0]))
     shape[axis] = sum(net.shape(part)[axis] for part in parts)
     whole = net.add("Concat", parts, tuple(shape), axis=axis)
     half = net.mapped(net.sliced(whole, axis, 1, 2, shape[axis] // 2))
-    last = net.mapped(net.sliced(net.pooled(whole), axis, shape[axis] - 1, 1, 1))
-    return optimise(Graph("joined", tuple(net.nodes), net.tensors, tuple(net.inputs), (half, last, peak)))
+    source = net.pooled(whole)
+    last = net.mapped(net.sliced(source, axis, shape[axis] - 1, 1, 1))
+    outputs = (half, last, peak, *others, net.mapped(source))
+    return optimise(Graph("joined", tuple(net.nodes), net.tensors, tuple(net.inputs), outputs))
 
 
 @needs_host_compiler
