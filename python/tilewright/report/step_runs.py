@@ -107,12 +107,28 @@ def _events(step: CopyStart | Wait | Kernel, loop: Loop | None, outer: Bounds, n
             lower, upper = bounds.get(item.name, (np.zeros(1, np.int64), np.full(1, item.extent, np.int64)))
             points = points * (upper - lower)
         return [Called(step.name, count, step.split is not None) for count in points.tolist()]
-    shapes = np.stack(np.broadcast_arrays(*_extents(step, bounds, names), np.zeros(step.runs.count)), 1)[:, :-1]
-    found = []
-    for block, shape in enumerate(shapes.astype(np.int64).tolist()):
-        commands, lines, size = _commands(tuple(shape), *_geometry(step, names))
-        found.append(Started((step.token, block), step.link, commands, lines, size))
-    return list(found)
+    return list(_started(step, bounds, names))
+
+
+def _started(step: CopyStart, bounds: Bounds, names: _Names) -> Iterator[Started]:
+    """The start of each block's copy; rows beyond a ring's end are copied to the ring's start."""
+    buffer = names[0][step.destination.buffer]
+    axis, geometry = buffer.ring_axis, _geometry(step, names)
+    spans = _spans(step, bounds, names)
+    first = np.zeros(1, np.int64) if axis is None else spans[axis][0]
+    columns = [*(end - begin for begin, end in spans), first, np.zeros(step.runs.count)]
+    rows = np.stack(np.broadcast_arrays(*columns), 1)[:, :-1].astype(np.int64)
+    for block, (*shape, begin) in enumerate(rows.tolist()):
+        pieces = [tuple(shape)] if axis is None else _pieces(shape, axis, begin, buffer.shape[axis])
+        copies = [_commands(piece, *geometry) for piece in pieces]
+        commands, lines, size = map(sum, zip(*copies, strict=True))
+        yield Started((step.token, block), step.link, commands, lines, size)
+
+
+def _pieces(shape: list[int], axis: int, begin: int, ring_rows: int) -> list[tuple[int, ...]]:
+    """The parts of a block up to a ring's end and behind it."""
+    head = min(shape[axis], ring_rows - begin % ring_rows)
+    return [(*shape[:axis], extent, *shape[axis + 1 :]) for extent in (head, shape[axis] - head)]
 
 
 def _bounds(runs: Runs, loop: Loop | None) -> dict[str, tuple[Counts, Counts]]:
@@ -145,8 +161,8 @@ def _bounds(runs: Runs, loop: Loop | None) -> dict[str, tuple[Counts, Counts]]:
     return found
 
 
-def _extents(step: CopyStart, bounds: Bounds, names: _Names) -> list[Counts]:
-    """For each axis how many elements each block copies; where a ring keeps rows, only those behind them."""
+def _spans(step: CopyStart, bounds: Bounds, names: _Names) -> list[tuple[Counts, Counts]]:
+    """For each axis the elements that each block copies; where a ring keeps rows, only those behind them."""
     axis = names[0][step.destination.buffer].ring_axis
     found = []
     for number, ranged in enumerate(step.destination.rectangle):
@@ -156,7 +172,7 @@ def _extents(step: CopyStart, bounds: Bounds, names: _Names) -> list[Counts]:
             before = {**bounds, step.kept: (np.maximum(lower - (upper - lower).max(), 0), lower)}
             kept = np.where(lower > 0, _touched(ranged, before)[1], begin)
             begin = np.minimum(np.maximum(begin, kept), end)
-        found.append(end - begin)
+        found.append((begin, end))
     return found
 
 

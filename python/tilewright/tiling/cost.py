@@ -7,7 +7,7 @@ in the home; a home that is a part of another tensor has gaps.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -147,7 +147,11 @@ def _axis_total(
 
 def transfer_shape(operand: TileOperand, link: Link, steps: Steps) -> tuple[Counts, Counts]:
     """Lines of the largest tile, and commands of the link for it, as ``tilewright.plan.copies`` cuts them."""
-    shape = tile_shape(operand, steps)
+    return rectangle_shape(operand, link, tile_shape(operand, steps))
+
+
+def rectangle_shape(operand: TileOperand, link: Link, shape: Sequence[Counts]) -> tuple[Counts, Counts]:
+    """As ``transfer_shape``, for rectangles of ``shape``."""
     lines: Counts = np.asarray(1, dtype=np.int64)
     longest: Counts = np.asarray(1, dtype=np.int64)
     run: Counts = np.asarray(1, dtype=np.int64)

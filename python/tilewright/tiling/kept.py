@@ -62,8 +62,26 @@ def axis_total(axis: AxisRange, extent: int, step: int, *, kept: bool = False) -
 
     With ``kept``, elements that the previous tile has too are left out.
     """
-    lower = np.arange(0, extent, step, dtype=np.int64)
-    upper = np.minimum(lower + step, extent)
+    begin, end = _touched(axis, extent, step, 0, kept=kept)
+    return int((end - begin).sum())
+
+
+def ring_pieces(axis: AxisRange, extent: int, step: int, shift: int, ring_rows: int) -> Counts:
+    """Elements of each copy into a ring of ``ring_rows`` along an axis of one dimension, tile by tile.
+
+    What a tile adds beyond the ring's end is a copy of its own, to the ring's start. The first tile is shorter by
+    ``shift``.
+    """
+    begin, end = _touched(axis, extent, step, shift, kept=True)
+    head = np.minimum(end - begin, ring_rows - begin % ring_rows)
+    pieces = np.stack([head, end - begin - head], axis=1).reshape(-1)
+    return pieces[pieces > 0]
+
+
+def _touched(axis: AxisRange, extent: int, step: int, shift: int, *, kept: bool) -> tuple[Counts, Counts]:
+    """Begin and end, clipped to the tensor, of what each tile touches; with ``kept`` of what the previous has not."""
+    starts = np.arange(-shift, extent, step, dtype=np.int64)
+    lower, upper = np.maximum(starts, 0), np.minimum(starts + step, extent)
     first = np.full_like(lower, axis.first_offset)
     last = np.full_like(lower, axis.last_offset)
     for _, stride in axis.terms:
@@ -74,7 +92,7 @@ def axis_total(axis: AxisRange, extent: int, step: int, *, kept: bool = False) -
     end = np.minimum(last // axis.divisor + 1, axis.extent)
     if kept:
         begin[1:] = np.maximum(begin[1:], end[:-1])
-    return int(np.maximum(end - begin, 0).sum())
+    return begin, np.maximum(begin, end)
 
 
 def axis_totals(

@@ -7,11 +7,13 @@ from math import prod
 
 import numpy as np
 
+from tilewright.operators.nest import axis_range
 from tilewright.plan import KernelOffer, LayerFacts, LayerReasons, LayerWork, LinkLoad
 from tilewright.tiling.choice import TileChoice
-from tilewright.tiling.cost import transfer_shape
-from tilewright.tiling.footprint import Counts, moved_elements, needed_elements, rounds
+from tilewright.tiling.cost import rectangle_shape
+from tilewright.tiling.footprint import Counts, moved_elements, needed_elements, rounds, tile_shape
 from tilewright.tiling.hints import idle_cores, idle_lanes
+from tilewright.tiling.kept import ring_axis, ring_pieces
 from tilewright.tiling.problem import TilingProblem, tile_lengths
 
 
@@ -74,25 +76,50 @@ def _reasons(problem: TilingProblem, choice: TileChoice, others: tuple[KernelOff
 
 
 def _work(problem: TilingProblem, choice: TileChoice, moved: Mapping[str, int]) -> LayerWork:
-    """Calls of the kernel, and commands and lines of each link as the cost model counts them."""
+    """Calls of the kernel, and commands and lines of each link."""
     core_split = problem.core_split(choice.steps)
     tiles = list(tile_lengths(problem, choice.steps))
     calls = sum(times for _, times in tiles)
-    steps = {name: np.asarray(step, dtype=np.int64) for name, step in choice.steps.items()}
     counts = _counts(problem, choice)
     totals: dict[str, tuple[int, int]] = {}
     for position, operand in enumerate(problem.operands):
         if operand.link is None:
             continue
         loads = int(rounds(choice.order, counts, operand))
-        # A ring is filled up to its end and then from its start; line by line that is no command more.
-        parts = 2 if choice.kept_along(position) and operand.link.dimensions > 1 else 1
-        lines, commands = transfer_shape(operand, operand.link, steps)
+        commands, lines = _copies(problem, choice, position, loads)
         before = totals.get(operand.link.name, (0, 0))
-        totals[operand.link.name] = (before[0] + parts * loads * int(commands), before[1] + loads * int(lines))
+        totals[operand.link.name] = (before[0] + commands, before[1] + lines)
     return LayerWork(
         calls=calls,
         split_calls=calls if core_split is not None else 0,
         kernel_work=round(sum(problem.work(lengths, core_split) * times for lengths, times in tiles)),
         loads=tuple(LinkLoad(link, *totals[link], moved[link]) for link in sorted(totals)),
     )
+
+
+def _copies(problem: TilingProblem, choice: TileChoice, position: int, loads: int) -> tuple[int, int]:
+    """Commands of the link and lines of so many ``loads`` of an operand.
+
+    Every load counts as the largest tile; of a ring those elements count that each tile adds.
+    """
+    operand, kept = problem.operands[position], choice.kept_along(position)
+    assert operand.link is not None
+    shape = tile_shape(operand, {name: np.asarray(step, dtype=np.int64) for name, step in choice.steps.items()})
+    number = ring_axis(problem, operand, kept) if kept else None
+    if number is None:
+        lines, commands = rectangle_shape(operand, operand.link, shape)
+        return loads * int(commands), loads * int(lines)
+    axis, extent, step = operand.axes[number], problem.extents[kept], choice.steps[kept]
+    uncut = {name: problem.extents[name] for name, _ in axis.terms if name != kept}
+    ranged = axis_range(axis, operand.extents[number], uncut)
+    pieces = ring_pieces(ranged, extent, step, choice.shift, int(shape[number]))
+    shape[number] = pieces
+    lines, commands = rectangle_shape(operand, operand.link, shape)
+    rounds_of_tiles = loads // -(-(extent + choice.shift) // step)
+    return rounds_of_tiles * int(_total(commands, pieces)), rounds_of_tiles * int(_total(lines, pieces))
+
+
+def _total(values: Counts, pieces: Counts) -> Counts:
+    """The sum over all pieces of what may be one number for all of them."""
+    total: Counts = np.broadcast_to(values, pieces.shape).sum()
+    return total
