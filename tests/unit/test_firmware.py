@@ -285,8 +285,11 @@ def test_a_run_stays_within_its_stack(platform: str, tmp_path: Path) -> None:
     program = link_model(tmp_path, artifacts, painted_main(artifacts.plan, 8192))
     verdict = checked(program, artifacts.plan, Linked())
     assert verdict.findings == ()
-    bound, measured = verdict.models[0].calls.stack_bytes, measured_stack(program, platform)
-    assert 0.7 * bound <= measured <= bound
+    calls, measured = verdict.models[0].calls, measured_stack(program, platform)
+    assert 0.75 * calls.stack_bytes <= measured <= calls.stack_bytes
+    # Behind the table of layers stand the attributes of the last layer, whose kernel no other layer calls.
+    callers = {edge.caller.name for edge in calls.edges if edge.callee.name == "tilewright_vector_signed"}
+    assert callers == {"tilewright_fully_connected_integer"}
 
 
 @needs_riscv

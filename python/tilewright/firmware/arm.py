@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tilewright.firmware.compared import Comparing
 from tilewright.firmware.disassembly import Instruction
 from tilewright.firmware.machine import STACK_POINTER, Call, Effect, Reader, Registers, Value, with_value, without
 
@@ -18,6 +19,14 @@ _TWO_RESULTS = re.compile(r"(ldrd|[su]mull|[su]mlal|umaal)")
 _MEMORY = re.compile(r"\[(\w+)(?:,\s*#(-?\d+))?\](!)?")
 _SWITCHES = ("tbb", "tbh")
 _RETURNS = ("lr", "r14")
+
+COMPARING = Comparing(
+    sums=frozenset(("add", "adds", "addw", "add.w", "adds.w")),
+    compares=frozenset(("cmp", "cmp.w")),
+    saves=frozenset(("push", "stmdb", "stmfd")),
+    restores=frozenset(("pop", "ldmia.w", "ldmia", "ldmfd")),
+    passed=frozenset(_CLOBBERED),
+)
 
 
 def start(_global_pointer: int | None) -> Registers:

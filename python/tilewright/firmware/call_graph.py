@@ -118,7 +118,8 @@ class Follower:
 
     def _own(self, function: Symbol) -> Pointers:
         if function.address not in self.pointers:
-            self.pointers[function.address] = self.finder.of(self._body(function).touched)
+            body = self._body(function)
+            self.pointers[function.address] = self.finder.of(body.touched - body.compared)
         return self.pointers[function.address]
 
     def _depth(self, function: Symbol, handed: frozenset[int], above: Chain) -> _Visit:

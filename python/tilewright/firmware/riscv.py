@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tilewright.firmware.compared import Comparing
 from tilewright.firmware.disassembly import UNKNOWN, Instruction
 from tilewright.firmware.machine import STACK_POINTER, Call, Effect, Reader, Registers, Value, with_value, without
 
@@ -28,6 +29,15 @@ _BRANCH = 0x63
 _SYSTEM = 0x73
 """The opcode of accesses to control and status registers (CSR), which older assemblers get as data."""
 _SAVE = re.compile(r"__riscv_save_(\d+)")
+
+
+COMPARING = Comparing(
+    sums=frozenset(("add", "addi")),
+    compares=_BRANCHES,
+    saves=frozenset(("sw",)),
+    restores=frozenset(("lw",)),
+    passed=frozenset(_CLOBBERED),
+)
 
 
 def saved_bytes(name: str) -> int | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tilewright.firmware import arm, riscv
+from tilewright.firmware.compared import Comparing, only_compared
 from tilewright.firmware.disassembly import Disassembly, Instruction
 from tilewright.firmware.image import Image, Machine, Symbol
 from tilewright.firmware.machine import STACK_POINTER, Effect, Reader, Registers, Value
@@ -27,24 +28,29 @@ class CallSite:
 class Body:
     """A function's frame at its deepest, its calls, and addresses that it computes or accesses.
 
-    ``is_bounded`` is False where the stack pointer is lowered by an amount that is not known.
+    With those in ``compared`` it does nothing but compare. ``is_bounded`` is False where the stack pointer is lowered
+    by an amount that is not known.
     """
 
     frame_bytes: int
     calls: tuple[CallSite, ...]
     touched: frozenset[int]
     is_bounded: bool
+    compared: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)
 class _Walk:
-    """States before instructions that were reached, and what was found on the way."""
+    """States before instructions that were reached, and what was found on the way.
+
+    ``makers`` has for each address the instructions that compute or access it.
+    """
 
     known: dict[int, Registers] = field(default_factory=dict)
     waiting: list[int] = field(default_factory=list)
     calls: dict[tuple[int, int | None], int] = field(default_factory=dict)
     jumps: dict[int, int] = field(default_factory=dict)
-    touched: set[int] = field(default_factory=set)
+    makers: dict[int, set[int]] = field(default_factory=dict)
     frame_bytes: int = 0
     is_bounded: bool = True
 
@@ -83,6 +89,7 @@ class Walker:
     code: Disassembly
     start: Registers
     effect: Callable[[Instruction, Registers, Reader], Effect]
+    comparing: Comparing
 
     def body(self, function: Symbol) -> Body:
         """What a function does, on all ways through it."""
@@ -105,7 +112,8 @@ class Walker:
             walk.calls.update({(address, None): depth for address, depth in walk.jumps.items()})
         sites = (CallSite(address, target, depth) for (address, target), depth in walk.calls.items())
         ordered = sorted(sites, key=lambda site: (site.address, site.target or 0))
-        return Body(walk.frame_bytes, tuple(ordered), frozenset(walk.touched), walk.is_bounded)
+        compared = only_compared(instructions, walk.makers, self.comparing)
+        return Body(walk.frame_bytes, tuple(ordered), frozenset(walk.makers), walk.is_bounded, compared)
 
     def _step(self, function: Symbol, instructions: Sequence[Instruction], place: dict[int, int], walk: _Walk) -> None:
         address = walk.waiting.pop()
@@ -115,7 +123,8 @@ class Walker:
         registers = walk.known[address]
         depth = walk.depth(registers)
         effect = self.effect(instructions[number], registers, self.image.word)
-        walk.touched.update(effect.touched)
+        for touched in effect.touched:
+            walk.makers.setdefault(touched, set()).add(address)
         after = effect.registers
         if effect.call is not None:
             target = effect.call.target
@@ -145,6 +154,6 @@ class Walker:
 def walker(image: Image, code: Disassembly) -> Walker:
     """The walker for the instruction set of a program."""
     if image.machine is Machine.ARM:
-        return Walker(image, code, arm.start(None), arm.effect)
+        return Walker(image, code, arm.start(None), arm.effect, arm.COMPARING)
     pointer = next((symbol.address for symbol in image.named("__global_pointer$")), None)
-    return Walker(image, code, riscv.start(pointer), riscv.effect)
+    return Walker(image, code, riscv.start(pointer), riscv.effect, riscv.COMPARING)
