@@ -231,7 +231,7 @@ TILEWRIGHT_INLINE void set_weights(struct tilewright_depthwise_lines *lines, con
                                    int32_t taps)
 {
     for (int32_t t = 0; t < LANES; t++) {
-        lines->weights[t] = t < taps ? from[t] : 0;
+        lines->weights[t] = (int8_t)(t < taps ? from[t] : 0);
     }
 }
 
