@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from support.firmware import needs_host_compiler
-from support.forced import differences, forced, wait_count, without_wait
+from support.forced import Forced, differences, forced, wait_count, without_wait
 from support.small_nodes import conv, nodes
 from tilewright.graph import Graph
 
@@ -75,10 +75,16 @@ def test_tiles_are_really_forced() -> None:
     assert {slots for case in cases for _, slots in case.tiled.plan.layers[0].copies} == {1, 2, 3, 4}
 
 
+def sources_of(case: Forced) -> tuple[str, ...]:
+    return case.tiled.plan.kernel_sources
+
+
 @needs_host_compiler
 def test_waits_that_are_left_out_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = conv((1, 4, 9, 9), (16, 4, 3, 3), (9, 9), quantized=True, pads=(1, 1, 1, 1))
-    chosen = next(number for number in range(20) if forced(graph, 0, number).tile_count > 1)
+    # Packed weights have counts in front, which would lead a kernel beyond its buffers where they came too late.
+    plain = (number for number in range(20) if "kernels/conv_integer.c" in sources_of(forced(graph, 0, number)))
+    chosen = next(number for number in plain if forced(graph, 0, number).tile_count > 1)
     sound = forced(graph, 0, chosen)
     assert differences([sound], tmp_path / "sound", tmp_path, 0) == []
     waits = wait_count(sound.tiled)
