@@ -253,7 +253,8 @@ def test_networks_of_the_corpus_in_smaller_and_smaller_pools(tmp_path: Path, nam
     sizes = [item.bytes for item in artifacts(path, "least", objective="bytes_used").plan.front]
     for number, size in enumerate(sorted({sizes[len(sizes) * part // 5] for part in range(1, 5)})):
         found = artifacts(path, f"n{number}", pools=[f"sram={size + 400}"])
-        assert groups(found.plan), size
+        # With kernels of less scratch layers need somewhat fewer bytes without a group, too.
+        assert groups(found.plan) or size > 0.9 * sizes[0], size
         got = outputs_of(found, feeds, tmp_path / found.plan.name)
         assert all(np.array_equal(wanted[item], got[item]) for item in wanted), size
     least = artifacts(path, "least", objective="bytes_used")

@@ -10,21 +10,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.fusion.consuming import group_clearance
 from tilewright.fusion.group import Group, group_of
+from tilewright.fusion.group_bytes import Grown, bytes_beside, inner_bytes, outside_bytes
 from tilewright.fusion.homes_alive import Alive, alive_homes
+from tilewright.fusion.kernel_ways import KernelWay, leaner, with_less_scratch
 from tilewright.fusion.streams import Stream, stream_of
-from tilewright.fusion.timing import Ring, Timed, Timetable
+from tilewright.fusion.timing import Timed, Timetable
 from tilewright.storage.homes import Homes
 from tilewright.storage.lives import Life
 from tilewright.tiling.operand import TileOperand
-from tilewright.tiling.problem import TILE_ALIGN_BYTES, TilingProblem
+from tilewright.tiling.problem import TilingProblem
 
 Counts = npt.NDArray[np.int64]
 
@@ -54,6 +54,7 @@ class Interval:
         elements: for each layer the least positions of a block, of ``BLOCK_ELEMENTS``.
         bytes: alive at a time at most while the layers run: homes, rings, scratch.
         cycles: predicted.
+        scratch_bytes: of the kernel of each layer, where not all are those that take the fewest cycles by themselves.
     """
 
     first: int
@@ -61,6 +62,7 @@ class Interval:
     elements: tuple[int, ...]
     bytes: int
     cycles: float
+    scratch_bytes: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -72,10 +74,11 @@ class Layers:
         streams: each layer as a stream; None for a layer that cannot run by rows.
         alive: bytes of homes.
         others: number of a layer to the same layer with the kernels that only groups take.
+        spare: number of a layer to the same layer with other kernels, for those that need less scratch.
         whole: numbers of layers whose own kernel takes all rows at once.
         known: ``Timetable.known`` of all timetables of these streams.
-        costs: (layer, rows of a block, fewer rows of the first block) to cycles and bytes of scratch, and the layer
-            with the kernel for which these are the fewest cycles.
+        costs: (layer, rows of a block, fewer rows of the first block) to the kernel with the fewest cycles.
+        ways: the same to all kernels.
         fed: number of the layer that takes the rows of a fed input one by one; None without one.
         given: by number of a layer, rows that its blocks must have.
     """
@@ -84,28 +87,41 @@ class Layers:
     streams: Sequence[Stream | None]
     alive: Alive
     others: Mapping[int, Sequence[TilingProblem]] = field(default_factory=dict)
+    spare: Mapping[int, Sequence[TilingProblem]] = field(default_factory=dict)
     whole: frozenset[int] = frozenset()
     known: dict[tuple[object, ...], tuple[int, bool]] = field(default_factory=dict)
-    costs: dict[tuple[int, int, int], tuple[float, int, TilingProblem]] = field(default_factory=dict)
+    costs: dict[tuple[int, int, int], KernelWay] = field(default_factory=dict)
+    ways: dict[tuple[int, int, int], tuple[KernelWay, ...]] = field(default_factory=dict)
     fed: int | None = None
     given: Mapping[int, int] = field(default_factory=dict)
 
-    def cost(self, number: int, timed: Timed) -> tuple[float, int, TilingProblem]:
-        """Predicted cycles of a layer in its blocks, bytes of its scratch, and the layer with the best kernel for them.
+    def cost(self, number: int, timed: Timed) -> KernelWay:
+        """A layer in its blocks with the kernel that takes the fewest cycles.
 
         Kernels that only groups take are tried where a block has some of the rows.
         """
         key = (number, timed.step, timed.shift)
         if key not in self.costs:
-            steps = {timed.stream.dimension: min(timed.step, timed.stream.extent)}
             others = self.others.get(number, ()) if timed.count > 1 else ()
             own = () if timed.count > 1 and number in self.whole else (self.problems[number],)
-            ways = [
-                (_cycles_in_blocks(problem, timed), problem.scratch_bytes({**problem.extents, **steps}), problem)
-                for problem in (*own, *others)
-            ]
-            self.costs[key] = min(ways, key=lambda way: way[0])
+            ways = (_in_blocks(problem, timed) for problem in (*own, *others))
+            self.costs[key] = min(ways, key=lambda way: way.cycles)
         return self.costs[key]
+
+    def leaner(self, number: int, timed: Timed) -> tuple[KernelWay, ...]:
+        """A layer in its blocks with any kernel, from the fastest on, each with less scratch than those before."""
+        key = (number, timed.step, timed.shift)
+        if key not in self.ways:
+            # The scratch of a sink has its sums, as long as the group lives.
+            spare = () if timed.stream.is_sink else self.spare.get(number, ())
+            self.ways[key] = leaner((self.cost(number, timed), *(_in_blocks(problem, timed) for problem in spare)))
+        return self.ways[key]
+
+    def taken(self, number: int, timed: Timed, scratch_bytes: int | None) -> KernelWay:
+        """A layer in its blocks with the kernel of so much scratch; None: the one that takes the fewest cycles."""
+        if scratch_bytes is None:
+            return self.cost(number, timed)
+        return next(way for way in self.leaner(number, timed) if way.scratch_bytes == scratch_bytes)
 
     def blocks(self, number: int, elements: int, fewest: int) -> int:
         """The number of times ``fewest`` rows that give a block of layer ``number`` at least ``elements`` positions."""
@@ -124,14 +140,16 @@ class Layers:
         return min(-(-elements // row_elements(self.problems[number], stream)), stream.extent)
 
 
-def _cycles_in_blocks(problem: TilingProblem, timed: Timed) -> float:
-    """Predicted cycles of all calls of a stage."""
+def _in_blocks(problem: TilingProblem, timed: Timed) -> KernelWay:
+    """A layer with its kernel in the blocks of a stage."""
     call = FLOAT_CALL_CYCLES if result_of(problem).dtype == "float32" else CALL_CYCLES
     lengths = Counter(upper - lower for lower, upper in timed.blocks.tiles)
-    return sum(
+    cycles = sum(
         times * (call + problem.kernel_cycles({**problem.extents, timed.stream.dimension: rows}, None))
         for rows, times in lengths.items()
     )
+    steps = {**problem.extents, timed.stream.dimension: min(timed.step, timed.stream.extent)}
+    return KernelWay(cycles, problem.scratch_bytes(steps), problem)
 
 
 def result_of(problem: TilingProblem) -> TileOperand:
@@ -157,6 +175,7 @@ def layers_of(
     homes: Homes,
     lives: Mapping[str, Life],
     others: Sequence[Sequence[TilingProblem]] = (),
+    spare: Sequence[Sequence[TilingProblem]] = (),
 ) -> Layers:
     """The layers as streams.
 
@@ -165,7 +184,8 @@ def layers_of(
     Args:
         problems: of each layer.
         lives: of groups of tensors that share all their bytes.
-        others: of each layer with other kernels; those that run by the same rows count.
+        others: of each layer with the kernels that only groups take; those that run by the same rows count.
+        spare: of each layer with other kernels; so here.
     """
     ways = [(problem, *(others[number] if others else ())) for number, problem in enumerate(problems)]
     found = [[None if _leaves_state(way[0], homes) else stream_of(problem) for problem in way] for way in ways]
@@ -179,7 +199,11 @@ def layers_of(
         for number, own in enumerate(found)
     }
     whole = frozenset(number for number, own in enumerate(found) if own[0] != streams[number])
-    return Layers(problems, streams, alive_homes(problems, homes, lives), alike, whole)
+    less = {
+        number: [problem for problem in own if streams[number] is not None and stream_of(problem) == streams[number]]
+        for number, own in enumerate(spare)
+    }
+    return Layers(problems, streams, alive_homes(problems, homes, lives), alike, less, whole)
 
 
 def _preferred(streams: Sequence[Stream | None]) -> Stream | None:
@@ -212,9 +236,16 @@ def intervals(layers: Layers, most_bytes: int) -> Iterator[Interval]:
             tried.append(rows[first:end])
             for interval in groups_from(layers, first, (elements,) * (end - first), most_bytes):
                 known = found.setdefault(interval.end, [])
-                if not any(item.bytes <= interval.bytes and item.cycles <= interval.cycles for item in known):
+                if not any(_is_better(item, interval) for item in known):
                     known.append(interval)
         yield from (interval for known in found.values() for interval in known)
+
+
+def _is_better(item: Interval, than: Interval) -> bool:
+    """Whether a group needs no more than another one; groups with spare kernels do not count beside those without."""
+    return (
+        item.bytes <= than.bytes and item.cycles <= than.cycles and (bool(than.scratch_bytes) or not item.scratch_bytes)
+    )
 
 
 def last_together(layers: Layers, first: int) -> int:
@@ -245,39 +276,25 @@ def groups_from(
     """
     for grown in growing(layers, first, elements, least_end):
         if grown.end >= least_end:
-            size = _bytes(layers.alive, grown)
-            if size <= most_bytes:
-                yield Interval(first, grown.end, tuple(elements[: grown.end - first]), size, grown.cycles)
+            yield from _of_kernels(layers, grown, tuple(elements[: grown.end - first]), most_bytes)
         # Rings only grow with every layer that joins.
         if grown.least_bytes > most_bytes:
             return
 
 
-@dataclass(frozen=True, slots=True)
-class Grown:
-    """Layers [first, end) as a group.
-
-    Attributes:
-        stages: times of each layer.
-        rings: of tensors that no other layer needs.
-        scratch: bytes by stage.
-        cycles: predicted for the kernels of all stages.
-        least_bytes: of rings, in this group and in all that begin with it.
-        problems: each layer with the kernel that it has in the group.
-    """
-
-    first: int
-    stages: Sequence[Timed]
-    rings: Mapping[str, Ring]
-    scratch: Sequence[int]
-    cycles: float
-    least_bytes: int
-    problems: Sequence[TilingProblem]
-
-    @property
-    def end(self) -> int:
-        """The number behind the last layer."""
-        return self.first + len(self.stages)
+def _of_kernels(layers: Layers, grown: Grown, elements: tuple[int, ...], most_bytes: int) -> Iterator[Interval]:
+    """A group with the fastest kernels, and with others for fewer bytes."""
+    outside = outside_bytes(layers.alive, grown)
+    size = outside + inner_bytes(layers.alive, grown)
+    if size <= most_bytes:
+        yield Interval(grown.first, grown.end, elements, size, grown.cycles)
+    ways = [layers.leaner(grown.first + number, timed) for number, timed in enumerate(grown.stages)]
+    if all(len(own) == 1 for own in ways):
+        return
+    for taken in with_less_scratch(bytes_beside(layers.alive, grown), ways):
+        size = outside + taken.bytes
+        if size <= most_bytes and taken.scratch_bytes != tuple(grown.scratch):
+            yield Interval(grown.first, grown.end, elements, size, taken.cycles, taken.scratch_bytes)
 
 
 def growing(layers: Layers, first: int, elements: Sequence[int], least_end: int = 0) -> Iterator[Grown]:
@@ -295,10 +312,10 @@ def growing(layers: Layers, first: int, elements: Sequence[int], least_end: int 
             return
         if not layers.allows(number, table.stages[-1]):
             return
-        spent, bytes_beside, problem = layers.cost(number, table.stages[-1])
-        cycles += spent
-        scratch.append(bytes_beside)
-        problems.append(problem)
+        way = layers.cost(number, table.stages[-1])
+        cycles += way.cycles
+        scratch.append(way.scratch_bytes)
+        problems.append(way.problem)
         changed = (table.rings[read.tensor] for read in stream.reads if read.tensor in table.makers)
         ring_bytes.update({ring.tensor: 0 if ring.passing else layers.alive.ring_bytes(ring) for ring in changed})
         if number > first:
@@ -306,50 +323,6 @@ def growing(layers: Layers, first: int, elements: Sequence[int], least_end: int 
             known = table.rings.items() if end >= least_end else ()
             inside = {name: ring for name, ring in known if layers.alive.is_inside(name, first, end)}
             yield Grown(first, table.stages, inside, scratch, cycles, sum(ring_bytes.values()), problems)
-
-
-def _bytes(alive: Alive, grown: Grown) -> int:
-    """Bytes alive at a time at most while a group runs."""
-    outside = alive.during(grown.first, grown.end) - sum(alive.home_bytes(name) for name in grown.rings)
-    outside -= _shared_bytes(alive, grown.first, grown.stages, grown.rings)
-    return outside + inner_bytes(alive, grown)
-
-
-def inner_bytes(alive: Alive, grown: Grown) -> int:
-    """Bytes of rings and scratch alive at a time at most while a group runs."""
-    stages, rings = grown.stages, grown.rings
-    staying = sum(alive.ring_bytes(ring) for ring in rings.values() if not ring.passing)
-    # The scratch of a sink has its sums.
-    sums = sum(size for timed, size in zip(stages, grown.scratch, strict=True) if timed.stream.is_sink)
-    # Bytes of passing rings and scratch by stage: a ring from its maker to its last reader.
-    changes = [0] * (len(stages) + 1)
-    last = {read.tensor: number for number, timed in enumerate(stages) for read in timed.stream.reads}
-    for number, timed in enumerate(stages):
-        ring = rings.get(timed.stream.written)
-        if ring is not None and ring.passing:
-            changes[number] += alive.ring_bytes(ring)
-            changes[last[ring.tensor] + 1] -= alive.ring_bytes(ring)
-    beside = [0 if timed.stream.is_sink else size for timed, size in zip(stages, grown.scratch, strict=True)]
-    return staying + sums + max(size + own for size, own in zip(accumulate(changes), beside, strict=False))
-
-
-def _shared_bytes(alive: Alive, first: int, stages: Sequence[Timed], rings: Mapping[str, Ring]) -> int:
-    """Bytes that the only home which a group writes can share with an input that the group is done with."""
-    written = [timed.stream.written for timed in stages if timed.stream.written not in rings]
-    life = alive.whole.get(written[0])
-    if len(written) > 1 or life is None or life.begin < first or written[0] != stages[-1].stream.written:
-        return 0
-    end = first + len(stages)
-    most = 0
-    for name in dict.fromkeys(read.tensor for timed in stages for read in timed.stream.reads):
-        dead = alive.whole.get(name)
-        if name in rings or dead is None or not first <= dead.end < end:
-            continue
-        by = group_clearance(stages, name, alive.shapes[name], alive.shapes[written[0]])
-        if by is not None:
-            sizes = [alive.shapes[item].size_bytes for item in (written[0], name)]
-            most = max(most, by.shared_bytes(*sizes))
-    return most // TILE_ALIGN_BYTES * TILE_ALIGN_BYTES
 
 
 def group_from(layers: Layers, interval: Interval) -> Group:

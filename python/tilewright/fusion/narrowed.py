@@ -15,7 +15,6 @@ from tilewright.fusion.consuming import HomeShape
 from tilewright.fusion.homes_alive import Alive, aligned
 from tilewright.fusion.intervals import Interval, Layers, groups_from, last_together
 from tilewright.storage.lives import Life
-from tilewright.tiling.problem import TilingProblem
 
 _SMALLEST = 1
 """Positions of the blocks that need the fewest bytes."""
@@ -38,11 +37,12 @@ def narrowed_bytes(
         layers.problems[numbers.start : numbers.stop],
         layers.streams[numbers.start : numbers.stop],
         alive,
+        spare={number - numbers.start: layers.spare.get(number, ()) for number in numbers},
         known=layers.known,
     )
     alone = [
-        Interval(number, number + 1, (), alive.during(number, number + 1) + _scratch(problem), 0.0)
-        for number, problem in enumerate(few.problems)
+        Interval(number, number + 1, (), alive.during(number, number + 1) + _least_scratch(few, number), 0.0)
+        for number in range(len(few.problems))
     ]
     least = [_ANY_SIZE] * len(numbers) + [0]
     for interval in sorted((*alone, *_groups(few, numbers, starts)), key=lambda item: -item.first):
@@ -74,6 +74,7 @@ def _shape(shape: HomeShape, share: Fraction) -> HomeShape:
     return HomeShape(strides, shape.outermost, int(shape.size_bytes * share))
 
 
-def _scratch(problem: TilingProblem) -> int:
-    """Scratch of a layer that runs alone."""
-    return problem.scratch_bytes(problem.extents)
+def _least_scratch(layers: Layers, number: int) -> int:
+    """Scratch of a layer that runs alone, with the kernel that needs the least."""
+    problems = (layers.problems[number], *layers.spare.get(number, ()))
+    return min(problem.scratch_bytes(problem.extents) for problem in problems)

@@ -135,9 +135,9 @@ def best_tiles(decider: Decider) -> Decisions:
 
 
 def with_layers(decisions: Decisions, layers: Sequence[ScheduledLayer]) -> Decisions:
-    """The decisions with the tiles and kernels of ``layers``; the lower bound of what tiles cost stays as it is."""
-    tiling = decisions.tiling
-    proof = tiling and replace(tiling, cost=cost_of(layers))
+    """The decisions with the tiles and kernels of ``layers``; what tiles cost at least is no more than they cost."""
+    tiling, cost = decisions.tiling, cost_of(layers)
+    proof = tiling and replace(tiling, cost=cost, bound=min(tiling.bound, cost))
     return replace(decisions, layers=tuple(layers), tiling=proof)
 
 

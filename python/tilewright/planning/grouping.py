@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tilewright.base.errors import bad_input
-from tilewright.fusion.cover import Cover, chosen_cover, front
+from tilewright.fusion.cover import NEARLY_AS_FAST, Cover, chosen_cover, front
 from tilewright.fusion.group import Group, group_in_steps
 from tilewright.fusion.homes_alive import aligned
 from tilewright.fusion.intervals import Interval, Layers, group_from, intervals, layers_of, refined
@@ -18,6 +18,7 @@ from tilewright.planning.fed_groups import fed_layer, feeding
 from tilewright.planning.given_groups import given_groups, gives_groups, require_groups
 from tilewright.planning.lock_file import LayerEntry
 from tilewright.planning.prepare import Prepared
+from tilewright.planning.spare_kernels import fastest_layers, lone_intervals, spare_problems, with_kernel
 from tilewright.schedule.tile_loops import ScheduledLayer
 from tilewright.storage.lives import group_lives
 from tilewright.storage.overlaps import LayerUse, alive_bytes, layer_use, raster_use
@@ -29,19 +30,30 @@ from tilewright.tiling.problem import TilingProblem
 class Grouping:
     """The covers that layers in their order allow, from the fastest to the one of the fewest bytes.
 
-    ``found`` are the intervals of which they are.
+    Attributes:
+        alone: each layer by itself, with its fastest kernel.
+        covers: with any kernels.
+        usual: the covers whose layers all have the kernels that are fastest for them.
+        found: the intervals of which covers are.
+        lone: by interval of one layer with another kernel, that layer.
     """
 
     alone: Decisions
     layers: Layers
     covers: tuple[Cover, ...]
     decider: Decider
+    usual: tuple[Cover, ...] = ()
     found: tuple[Interval, ...] = ()
+    lone: Mapping[Interval, ScheduledLayer] = field(default_factory=dict)
 
     def decisions(self, cover: Cover) -> Decisions:
-        """The layers with the blocks of a cover's groups."""
-        groups = [group_from(self.layers, interval) for interval in cover.intervals if interval.elements]
-        found = _with_groups(self.alone, groups, self.layers)
+        """The layers with the blocks of a cover's groups, and with its kernels."""
+        layers = list(self.alone.layers)
+        for interval in (interval for interval in cover.intervals if interval in self.lone):
+            layers[interval.first] = self.lone[interval]
+        grouped = [interval for interval in cover.intervals if interval.elements]
+        groups = [(group_from(self.layers, interval), interval.scratch_bytes) for interval in grouped]
+        found = _with_groups(replace(self.alone, layers=tuple(layers)), groups, self.layers)
         return with_layers(found, [self._priced(layer) for layer in found.layers])
 
     def _priced(self, layer: ScheduledLayer) -> ScheduledLayer:
@@ -59,12 +71,13 @@ class Way:
     cover: Cover
 
 
-def ways_of(groupings: Sequence[Grouping]) -> tuple[Way, ...]:
+def ways_of(groupings: Sequence[Grouping], *, usual: bool = False) -> tuple[Way, ...]:
     """The covers of all groupings from the fastest to the one of the fewest bytes; each needs fewer than those before.
 
     Without groups only the first grouping counts: the others are made for groups.
+    With ``usual`` the covers whose layers all have the kernels that are fastest for them.
     """
-    found = [Way(grouping, cover) for grouping in groupings for cover in grouping.covers]
+    found = [Way(item, cover) for item in groupings for cover in (item.usual if usual else item.covers)]
     found = [way for way in found if way.grouping is groupings[0] or any(item.elements for item in way.cover.intervals)]
     ways: list[Way] = []
     for way in sorted(found, key=lambda way: (way.cover.cycles, way.cover.bytes)):
@@ -82,15 +95,16 @@ def tradeoffs(ways: Sequence[Way], taken: Way | None) -> tuple[Tradeoff, ...]:
 
 def grouping_of(decisions: Decisions, decider: Decider) -> Grouping | None:
     """The groups that can be made of layers; None where the user wants none, or where layers copy tiles."""
-    problems = [layer.problem for layer in decisions.layers]
-    graph, homes = decider.prepared.graph, decider.prepared.homes
-    possible = not any(problem.moves or problem.cores > 1 for problem in problems)
+    possible = not any(layer.problem.moves or layer.problem.cores > 1 for layer in decisions.layers)
     require_groups(decider.options, possible=possible)
     if decider.options.groups is Groups.OFF or not possible:
         return None
+    graph, homes = decider.prepared.graph, decider.prepared.homes
+    decisions = replace(decisions, layers=fastest_layers(decisions.layers, decider))
+    problems = [layer.problem for layer in decisions.layers]
     given = given_groups(decider.options, problems)
-    others = [[item for item in found if item.kernel.in_groups] for found in decider.prepared.problems]
-    layers = _streams(decisions, decider.prepared, others)
+    spare = spare_problems(decisions.layers, decider)
+    layers = _streams(decisions, decider.prepared, _for_groups(decider.prepared), spare)
     layers = replace(layers, fed=fed_layer(graph, layers), given=given.rows)
     alive = alive_bytes([raster_use(problem.kernel, graph, homes) for problem in problems], homes, graph)
     alone = [
@@ -98,20 +112,38 @@ def grouping_of(decisions: Decisions, decider: Decider) -> Grouping | None:
         for number, (layer, size) in enumerate(zip(decisions.layers, alive, strict=True))
         for cycles in (float(layer.choice.predicted_cycles),)
     ]
+    lone = lone_intervals(alone, decisions.layers, spare, decider)
     most = _ANY_SIZE if gives_groups(decider.options) else max((interval.bytes for interval in alone), default=0)
-    found = tuple(feeding(given.left((*alone, *intervals(layers, most))), layers, graph))
+    found = tuple(feeding(given.left((*alone, *lone, *intervals(layers, most))), layers, graph))
     covers = _refined(front(found, len(problems)), found, layers)
-    return Grouping(decisions, layers, tuple(covers), decider, found)
+    usual = _usual(covers, found, layers, decider)
+    return Grouping(decisions, layers, tuple(covers), decider, tuple(usual), found, lone)
+
+
+def _for_groups(prepared: Prepared) -> list[list[TilingProblem]]:
+    """Each layer with the kernels that only groups take."""
+    return [[item for item in found if item.kernel.in_groups] for found in prepared.problems]
+
+
+def _usual(covers: Sequence[Cover], found: Sequence[Interval], layers: Layers, decider: Decider) -> Sequence[Cover]:
+    """The covers whose layers all have their fastest kernels; none where the fewest bytes are wanted in any case."""
+    if decider.options.objective is Objective.BYTES_USED:
+        return ()
+    usual = [interval for interval in found if not interval.scratch_bytes]
+    if len(usual) == len(found):
+        return covers
+    return _refined(front(usual, len(layers.problems)), usual, layers, spare=False)
 
 
 _ANY_SIZE = 1 << 60
 """The limit in bytes for a group that the user gives: none."""
 
 
-def _refined(covers: Sequence[Cover], found: Sequence[Interval], layers: Layers) -> list[Cover]:
+def _refined(covers: Sequence[Cover], found: Sequence[Interval], layers: Layers, *, spare: bool = True) -> list[Cover]:
     """The covers that are possible when the group that decides a cover's bytes may have blocks of several sizes."""
     largest = [interval for cover in covers for interval in cover.intervals if interval.bytes == cover.bytes]
     mixed = [other for interval in dict.fromkeys(largest) for other in refined(layers, interval)]
+    mixed = [other for other in mixed if spare or not other.scratch_bytes]
     return front((*found, *mixed), len(layers.problems))
 
 
@@ -123,13 +155,13 @@ def with_locked_groups(decisions: Decisions, entries: Sequence[LayerEntry], prep
     names = [entry.group for entry in entries]
     if not any(names):
         return decisions
-    streams, groups = _streams(decisions, prepared), list[Group]()
+    streams, groups = _streams(decisions, prepared), list[tuple[Group, Sequence[int]]]()
     for name in (name for name in dict.fromkeys(names) if name):
         numbers = [number for number, other in enumerate(names) if other == name]
         group = _locked_group(numbers, entries, streams)
         if group is None:
             raise bad_input("plan-lock", f"the layers of group '{name}' cannot run together in these blocks")
-        groups.append(group)
+        groups.append((group, ()))
     return _with_groups(decisions, groups, streams)
 
 
@@ -144,28 +176,51 @@ def _locked_group(numbers: Sequence[int], entries: Sequence[LayerEntry], layers:
     return group_in_steps(first, streams, steps, inside) if all(step > 0 for step in steps) else None
 
 
-def _with_groups(decisions: Decisions, groups: Sequence[Group], streams: Layers) -> Decisions:
-    """The decisions with groups, and with the blocks of these in place of whole layers."""
+def _with_groups(decisions: Decisions, groups: Sequence[tuple[Group, Sequence[int]]], streams: Layers) -> Decisions:
+    """The decisions with groups, and with the blocks of these in place of whole layers.
+
+    Args:
+        groups: each with the scratch of its kernels; without, these are the fastest.
+    """
     layers = list(decisions.layers)
-    for group in groups:
-        for number in group.layers:
-            layers[number] = _in_blocks(layers[number], group, number, streams)
-    return replace(decisions, layers=tuple(layers), groups=tuple(groups))
+    for group, scratch in groups:
+        for at, number in enumerate(group.layers):
+            size = scratch[at] if scratch else None
+            layers[number] = _in_blocks(layers[number], group, number, streams, size)
+    return replace(decisions, layers=tuple(layers), groups=tuple(group for group, _ in groups))
 
 
 def _uses(decisions: Decisions, prepared: Prepared) -> list[LayerUse]:
     return [layer_use(layer.problem.kernel, prepared.graph) for layer in decisions.layers]
 
 
-def _streams(decisions: Decisions, prepared: Prepared, others: Sequence[Sequence[TilingProblem]] = ()) -> Layers:
+def _streams(
+    decisions: Decisions,
+    prepared: Prepared,
+    others: Sequence[Sequence[TilingProblem]] = (),
+    spare: Sequence[Sequence[TilingProblem]] = (),
+) -> Layers:
     touched = [use.touched for use in _uses(decisions, prepared)]
     lives = group_lives(touched, prepared.homes)
-    return layers_of([layer.problem for layer in decisions.layers], prepared.homes, lives, others)
+    return layers_of([layer.problem for layer in decisions.layers], prepared.homes, lives, others, spare)
 
 
-def first_choice(ways: Sequence[Way], decider: Decider) -> Way:
-    """The way that the objective asks for."""
+def first_choice(ways: Sequence[Way], usual: Sequence[Way], decider: Decider) -> Way:
+    """The way that the objective asks for.
+
+    Args:
+        usual: ways whose layers all have the kernels that are fastest for them. One of these is taken where these
+            are nearly as fast, since kernels of other kinds take room in the program.
+    """
     size = decider.capacities.get(decider.platform.io_pool)
+    fitting, usual_fitting = (
+        [way for way in some if size is None or way.cover.bytes <= size] for some in (ways, usual)
+    )
+    is_usual = bool(usual_fitting) and usual_fitting[0].cover.cycles <= NEARLY_AS_FAST * fitting[0].cover.cycles
+    return _chosen(usual if is_usual else ways, size, decider)
+
+
+def _chosen(ways: Sequence[Way], size: int | None, decider: Decider) -> Way:
     covers = [way.cover for way in ways]
     cover = chosen_cover(covers, size, least=decider.options.objective is Objective.BYTES_USED)
     return next(way for way in ways if way.cover is cover)
@@ -178,8 +233,11 @@ def smaller(ways: Sequence[Way], taken: Way, missing: int) -> Way | None:
     return next(iter(enough or less), None)
 
 
-def _in_blocks(layer: ScheduledLayer, group: Group, number: int, layers: Layers) -> ScheduledLayer:
-    """The layer with the block of rows that it computes at a time in its group."""
+def _in_blocks(
+    layer: ScheduledLayer, group: Group, number: int, layers: Layers, scratch_bytes: int | None
+) -> ScheduledLayer:
+    """The layer with the rows that it computes at a time in its group, and with a kernel of so much scratch."""
     timed = group.stages[number - group.first]
-    cycles, scratch, problem = layers.cost(number, timed)
-    return replace(layer, problem=problem, choice=in_blocks(problem, layer.choice, timed.blocks, cycles, scratch))
+    way = layers.taken(number, timed, scratch_bytes)
+    choice = in_blocks(way.problem, layer.choice, timed.blocks, way.cycles, way.scratch_bytes)
+    return with_kernel(layer, way.problem, choice)

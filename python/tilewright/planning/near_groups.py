@@ -13,14 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tilewright.fusion.group import Group
+from tilewright.fusion.group_bytes import Grown, inner_bytes
 from tilewright.fusion.intervals import (
     BLOCK_ELEMENTS,
-    Grown,
     Interval,
     Layers,
     group_from,
     growing,
-    inner_bytes,
     last_together,
     layers_of,
 )
@@ -95,10 +94,10 @@ class RowGroups:
         pools = prepared.homes.homes
         stages = []
         for number, timed in zip(group.layers, group.stages, strict=True):
-            cycles, scratch, problem = self.layers.cost(number, timed)
-            problem = at_homes(problem, decider.platform, pools)
+            way = self.layers.cost(number, timed)
+            problem = at_homes(way.problem, decider.platform, pools)
             alone = decider.choose(number, decider.capacities).choice
-            choice = in_blocks(problem, alone, timed.blocks, cycles, scratch)
+            choice = in_blocks(problem, alone, timed.blocks, way.cycles, way.scratch_bytes)
             moved = sum(size for _, size in layer_facts(problem, choice).link_bytes)
             cost, _ = _cost(decider, choice.predicted_cycles, moved)
             stages.append(ScheduledLayer(problem, replace(choice, cost=cost, least_cost=cost)))

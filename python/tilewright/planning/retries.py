@@ -20,7 +20,7 @@ from tilewright.planning.decide import Decider, best_tiles, cost_of, with_layers
 from tilewright.planning.decisions import Decisions
 from tilewright.planning.given_groups import BLOCK_OVERRIDE, GROUP_OVERRIDE, gives_groups
 from tilewright.planning.given_homes import with_given_homes
-from tilewright.planning.grouping import Grouping, Way, first_choice, grouping_of, smaller, tradeoffs, ways_of
+from tilewright.planning.grouping import Grouping, first_choice, grouping_of, smaller, tradeoffs, ways_of
 from tilewright.planning.near_homes import with_near_tensors
 from tilewright.planning.prepare import Prepared
 from tilewright.planning.realise import Planned, realise, schedule_of
@@ -139,7 +139,8 @@ def _in_these_homes(decider: Decider) -> Planned | _Failure:
     decisions = best_tiles(decider)
     groupings = _groupings(decisions, decider)
     if groupings:
-        return _grouped_or_in_strips(groupings, decisions, decider)
+        alone = next((item.alone for item in groupings if item.decider is decider), decisions)
+        return _grouped_or_in_strips(groupings, alone, decider)
     limits = (decider.capacities,) * len(decisions.layers)
     remedies = chain((_each_store_awaited, _tiles_together), repeat(_smaller_at_the_peak, ROUNDS))
     while True:
@@ -182,26 +183,28 @@ def _grouped_or_in_strips(groupings: Sequence[Grouping], alone: Decisions, decid
     """The plan with groups; with strips of columns where the fewest bytes are wanted, or nothing else finds a place."""
     if decider.options.objective is not Objective.BYTES_USED:
         try:
-            return _grouped(ways_of(groupings), alone, decider)
+            return _grouped(groupings, alone, decider)
         except DoesNotFit:
             if not may_be_in_strips(decider):
                 raise
-    return _grouped(ways_of([*groupings, *in_strips(groupings, decider)]), alone, decider)
+    return _grouped([*groupings, *in_strips(groupings, decider)], alone, decider)
 
 
-def _grouped(ways: Sequence[Way], alone: Decisions, decider: Decider) -> Planned:
+def _grouped(groupings: Sequence[Grouping], alone: Decisions, decider: Decider) -> Planned:
     """The first way that finds a place, from the one that the objective asks for to that of the fewest bytes.
 
     Raises DoesNotFit of the last one.
     """
-    way = first_choice(ways, decider)
+    ways, usual = ways_of(groupings), ways_of(groupings, usual=True)
+    way = first_choice(ways, usual, decider)
     while True:
         try:
-            decisions = replace(way.grouping.decisions(way.cover), front=tradeoffs(ways, way))
+            shown = ways if any(way is item for item in ways) else usual
+            decisions = replace(way.grouping.decisions(way.cover), front=tradeoffs(shown, way))
             planned = _realised(decisions, way.grouping.decider)
             if decider.prepared.graph.fed or gives_groups(decider.options):
                 return planned
-            return _with_fewer_bytes(planned, replace(alone, front=tradeoffs(ways, None)), decider)
+            return _with_fewer_bytes(planned, replace(alone, front=tradeoffs(shown, None)), decider)
         except DoesNotFit as overflow:
             found = smaller(ways, way, overflow.diagnosis.missing)
             if found is None:
@@ -210,8 +213,11 @@ def _grouped(ways: Sequence[Way], alone: Decisions, decider: Decider) -> Planned
 
 
 def _with_fewer_bytes(planned: Planned, alone: Decisions, decider: Decider) -> Planned:
-    """A plan with groups, or that of layers alone where groups need no fewer bytes: gaps cannot be predicted."""
-    if not planned.decisions.groups:
+    """A plan with groups and any kernels, or that of layers alone with their fastest kernels where it needs no more.
+
+    Gaps between buffers cannot be predicted.
+    """
+    if not planned.decisions.groups and _kernels(planned.decisions) == _kernels(alone):
         return planned
     try:
         other = _realised(alone, decider)
@@ -219,6 +225,10 @@ def _with_fewer_bytes(planned: Planned, alone: Decisions, decider: Decider) -> P
         return planned
     used = [sum(use.used_bytes for use in item.pool_use) for item in (planned, other)]
     return planned if used[0] < used[1] else other
+
+
+def _kernels(decisions: Decisions) -> list[str]:
+    return [layer.problem.kernel.name for layer in decisions.layers]
 
 
 def _realised(decisions: Decisions, decider: Decider) -> Planned:
