@@ -95,12 +95,20 @@ def _try(choices: _Choices, worst: Sequence[Interval], most_bytes: int) -> bool:
             layers = None if region is None else _layers_of(region, choices.grouping.layers)
             if region is None or layers is None or layers in choices.tried:
                 continue
-            if any(layers.start <= item.first and item.end <= layers.stop for item in worst):
+            if any(layers.start <= item.first and _summed_end(item, choices) <= layers.stop for item in worst):
                 choices.tried.add(layers)
                 for interval, strips in _options(region, layers, choices, most_bytes):
                     choices.found.append(interval)
                     choices.strips[interval] = strips
     return len(choices.strips) > found
+
+
+def _summed_end(interval: Interval, choices: _Choices) -> int:
+    """The number behind the last layer of a group that may be in strips: a sum of all rows has no columns."""
+    streams = choices.grouping.layers.streams
+    last = streams[interval.end - 1]
+    is_sum = last is not None and last.is_sink
+    return interval.end - 1 if is_sum and interval.end - interval.first > 1 else interval.end
 
 
 def _options(region: Region, layers: range, choices: _Choices, most_bytes: int) -> Iterator[tuple[Interval, Strips]]:
