@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tilewright.firmware.compared import Comparing
+from tilewright.firmware.compared_ends import Comparing
 from tilewright.firmware.disassembly import UNKNOWN, Instruction
 from tilewright.firmware.machine import STACK_POINTER, Call, Effect, Reader, Registers, Value, with_value, without
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tilewright.firmware import arm, riscv
-from tilewright.firmware.compared import Comparing, only_compared
+from tilewright.firmware.compared_ends import Comparing, only_compared
 from tilewright.firmware.disassembly import Disassembly, Instruction
 from tilewright.firmware.image import Image, Machine, Symbol
 from tilewright.firmware.machine import STACK_POINTER, Effect, Reader, Registers, Value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tilewright.firmware import arm, riscv
-from tilewright.firmware.compared import Comparing, only_compared
+from tilewright.firmware.compared_ends import Comparing, only_compared
 from tilewright.firmware.disassembly import parsed
 
 RISCV = """
