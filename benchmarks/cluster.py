@@ -3,16 +3,19 @@
     python benchmarks/cluster.py calibrate --corpus FOLDER [--output FILE.toml]
     python benchmarks/cluster.py predict --corpus FOLDER
     python benchmarks/cluster.py overlap --corpus FOLDER
-    python benchmarks/cluster.py networks --corpus FOLDER
+    python benchmarks/cluster.py networks --corpus FOLDER [--only TEXT]
+    python benchmarks/cluster.py layers --corpus FOLDER [--only TEXT]
 
 ``calibrate`` measures the micro-benchmarks of micro_models.py with one core and with eight, and writes
 the platform file (the shipped one) with the constants that fit.
 ``predict`` compares the predicted cycles of six networks with those of a whole inference, and
 ``overlap`` each double-buffered layer with builds without its copies and without its kernels, and
 whole networks with single buffering. ``networks`` prints the multiply-accumulates per cycle of whole
-networks, first inference, in a large and in a small l1, beside what they are to reach. The exit status
-is 1 where a limit below is missed. Needs GVSoC (GVSOC_INSTALL_DIR), tilewright's environment, CMake,
-Ninja and riscv64-unknown-elf-gcc.
+networks, first inference, in a large and in a small l1, beside what they are to reach: those that are
+computed, and those of the model as written, of which channels that are always constant are left out.
+``layers`` compares the predicted cycles of each layer of them that takes much of the time with a profile.
+The exit status is 1 where a limit below is missed. Needs GVSoC (GVSOC_INSTALL_DIR), tilewright's
+environment, CMake, Ninja and riscv64-unknown-elf-gcc.
 """
 
 from __future__ import annotations
@@ -30,6 +33,9 @@ from pathlib import Path
 from typing import Any
 
 from micro_models import write_models
+from tilewright.catalogue.operators import operator_of
+from tilewright.graph import DType
+from tilewright.importers.load import import_model
 
 ROOT = Path(__file__).resolve().parent.parent
 PLATFORM = ROOT / "platforms/pulp-open.toml"
@@ -59,6 +65,10 @@ JUDGED = (*NETWORKS, "deeploy/Models/CNN_Linear1")
 """Networks on which predictions are judged; none of their layers is measured to calibrate."""
 
 PREDICTION_LIMIT = 0.05
+LAYER_LIMIT = 0.10
+LARGE_SHARE = 0.05
+"""Of a network's cycles: layers that take more are judged by LAYER_LIMIT."""
+
 OVERLAP_LIMIT = 1.10
 LEAST_TILES = 4
 LEAST_TILE_BYTES = 2048
@@ -85,9 +95,10 @@ class Case:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["calibrate", "predict", "overlap", "networks"])
+    parser.add_argument("what", choices=["calibrate", "predict", "overlap", "networks", "layers"])
     parser.add_argument("--corpus", type=Path, required=True, help="folder with deeploy/Models")
     parser.add_argument("--build", type=Path, help="folder for the firmwares; a temporary one if absent")
+    parser.add_argument("--only", default="", help="of networks and layers, those whose folders have this text")
     parser.add_argument("--output", type=Path, default=PLATFORM, help="platform file that calibrate writes")
     parsed = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -96,8 +107,8 @@ def main() -> int:
         models = parsed.corpus / "deeploy/Models"
         if parsed.what == "calibrate":
             return calibrate(build, parsed.output)
-        if parsed.what == "networks":
-            return networks(parsed.corpus, build)
+        if parsed.what in ("networks", "layers"):
+            return (networks if parsed.what == "networks" else layers)(parsed.corpus, build, parsed.only)
         return predict(parsed.corpus, build) if parsed.what == "predict" else overlap(models, build)
 
 
@@ -131,23 +142,74 @@ def predict(corpus: Path, build: Path) -> int:
     return verdict(missed, f"predictions that are further than {PREDICTION_LIMIT:.0%} from what was measured")
 
 
-def networks(corpus: Path, build: Path) -> int:
+def networks(corpus: Path, build: Path, only: str) -> int:
     """Whole networks with the buffering that Tilewright chooses, with the right bits."""
-    aims = {
-        Case(corpus / name, 8, l1, "auto", profile=False): aim
-        for name, by_l1 in NETWORKS.items()
-        for l1, aim in by_l1.items()
-    }
+    aims = whole_networks(corpus, only, profile=False)
     results = run(tuple(aims), build)
     missed = 0
-    print(f"{'network':<24}{'l1':>8}{'cycles':>14}{'predicted':>14}{'per cycle':>11}{'to reach':>10}")
+    titles = ("network", "l1", "cycles", "predicted", "per cycle", "as written", "to reach")
+    print("{:<24}{:>8}{:>14}{:>14}{:>11}{:>12}{:>10}".format(*titles))
     for case, aim in aims.items():
         plan = json.loads((build / "build/tilewright" / case.target / "net_plan.json").read_text(encoding="utf-8"))
         predicted, macs = (sum(layer[key] for layer in plan["layers"]) for key in ("predicted_cycles", "macs"))
         cycles = inference_cycles(results[case.target])
         missed += macs / cycles < aim
-        print(f"{case.folder.name:<24}{case.l1:>8,}{cycles:>14,}{predicted:>14,}{macs / cycles:>11.2f}{aim:>10.1f}")
-    return verdict(missed, "networks below what they are to reach")
+        reached = f"{macs / cycles:>11.2f}{written_macs(case.folder) / cycles:>12.2f}{aim:>10.1f}"
+        print(f"{case.folder.name:<24}{case.l1:>8,}{cycles:>14,}{predicted:>14,}{reached}")
+    return verdict(missed, "networks that compute less per cycle than they are to reach")
+
+
+def whole_networks(corpus: Path, only: str, *, profile: bool) -> dict[Case, float]:
+    """Each network in each size of l1, with what it is to reach."""
+    return {
+        Case(corpus / name, 8, l1, "auto", profile): aim
+        for name, by_l1 in NETWORKS.items()
+        if only in name
+        for l1, aim in by_l1.items()
+    }
+
+
+def written_macs(folder: Path) -> int:
+    """Multiply-accumulates of the model as it is written, before any rewriting."""
+    types = {name: DType(text) for name, text in element_types(folder).items()}
+    graph = import_model(folder / "network.onnx", types=types)
+    return sum(operator_of(node, graph).nest(node, graph).macs for node in graph.nodes)
+
+
+def element_types(folder: Path) -> dict[str, str]:
+    """Of inputs that hold integers in float tensors."""
+    types = folder / "types.json"
+    found: dict[str, str] = json.loads(types.read_text(encoding="utf-8")) if types.exists() else {}
+    return found
+
+
+def layers(corpus: Path, build: Path, only: str) -> int:
+    """Predicted and profiled cycles of whole networks, and of each of their large layers."""
+    cases = tuple(whole_networks(corpus, only, profile=True))
+    results = run(cases, build)
+    return verdict(
+        sum(predicted_layers(case, json.loads(results[case.target].read_text(encoding="utf-8"))) for case in cases),
+        f"predictions further than {PREDICTION_LIMIT:.0%} from whole networks, or {LAYER_LIMIT:.0%} from large layers",
+    )
+
+
+def predicted_layers(case: Case, profile: Any) -> int:
+    """Prints a network and its large layers, returns how many of both are predicted too far off."""
+    whole = profile["cycles"]
+    judged = [(f"{case.folder.name} {case.l1:,}", "", profile, PREDICTION_LIMIT)]
+    judged += [
+        (f"  {layer['name']}", layer["kernel"].removeprefix("tilewright_"), layer, LAYER_LIMIT)
+        for layer in profile["layers"]
+        if layer["cycles"] > LARGE_SHARE * whole
+    ]
+    missed = 0
+    for name, kernel, part, limit in judged:
+        error = part["predicted_cycles"] / part["cycles"] - 1.0
+        missed += abs(error) > limit
+        mark = " !" if abs(error) > limit else ""
+        counts = f"{part['predicted_cycles']:>12,}{part['cycles']:>12,}{100 * error:>7.1f}%{mark}"
+        print(f"{name[:40]:<42}{kernel:<32}{counts}")
+    return missed
 
 
 def overlap(models: Path, build: Path) -> int:
@@ -264,9 +326,7 @@ def project(cases: Iterable[Case], folder: Path) -> Iterable[str]:
     yield f'set(TILEWRIGHT_PYTHON "{sys.executable}")\nset(TILEWRIGHT_SHARE_KERNELS ON)'
     yield f'add_subdirectory("{ROOT}" tilewright)'
     for case in cases:
-        types = case.folder / "types.json"
-        table = json.loads(types.read_text(encoding="utf-8")) if types.exists() else {}
-        listed = " ".join(f"{name}={dtype}" for name, dtype in table.items())
+        listed = " ".join(f"{name}={dtype}" for name, dtype in element_types(case.folder).items())
         yield (
             f'tilewright_add_model({case.target} MODEL "{case.folder}/network.onnx" NAME net POOLS l1={case.l1}'
             f' PLATFORM "{folder}/{case.family}{case.cores}.toml" BUFFERING {case.buffering}'

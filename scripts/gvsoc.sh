@@ -24,7 +24,7 @@ cmake --preset gvsoc "-DTILEWRIGHT_LONG_TESTS=$long"
 cmake --build --preset gvsoc
 ctest --preset "gvsoc$suffix"
 if [ "$long" = ON ] && [ -n "${TILEWRIGHT_CORPUS:-}" ]; then
-    for what in predict overlap networks; do
+    for what in predict overlap networks layers; do
         say "benchmarks/cluster.py $what"
         python benchmarks/cluster.py "$what" --corpus "$TILEWRIGHT_CORPUS"
     done

@@ -49,6 +49,32 @@ def test_double_buffering_must_be_faster(tmp_path: Path) -> None:
         assert cluster.doubled_networks(cases, logs) == missed
 
 
+@pytest.mark.parametrize(
+    ("predicted", "missed"),
+    [
+        ((960, 870), 0),
+        ((1051, 960), 1),  # the whole by more than 5 %
+        ((1000, 989), 0),
+        ((1000, 991), 1),  # a large layer by more than 10 %
+    ],
+)
+def test_predictions_of_networks_and_of_their_large_layers_are_judged(predicted: tuple[int, int], missed: int) -> None:
+    large = {"name": "conv", "kernel": "tilewright_conv", "predicted_cycles": predicted[1], "cycles": 900}
+    small = {"name": "add", "kernel": "tilewright_add", "predicted_cycles": 100, "cycles": 50}
+    whole = {"predicted_cycles": predicted[0], "cycles": 1000, "layers": [large, small]}
+    assert cluster.predicted_layers(CASE, whole) == missed
+
+
+def test_multiply_accumulates_as_written_are_those_of_all_channels(tmp_path: Path) -> None:
+    chain = micro_models.Chain(1, 3, 6, 6)
+    chain.conv(8, 3)
+    chain.conv(0, 3, depthwise=True)
+    chain.dense(10)
+    onnx.save(chain.model(), tmp_path / "network.onnx")
+    (tmp_path / "types.json").write_text('{"image": "uint8"}', encoding="utf-8")
+    assert cluster.written_macs(tmp_path) == 36 * 8 * 27 + 36 * 8 * 9 + 36 * 8 * 10
+
+
 def test_a_log_is_cut_out_of_those_of_all_tests() -> None:
     text = f"    Start 2: {CASE.target}.t\n1: run 0: cycles 1\n2: run 0: cycles 7\n12: run 0: cycles 9\n"
     assert cluster.output_of(CASE, text) == ["run 0: cycles 7"]
