@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,9 @@ from support.many_cores import every_order, generate
 from tilewright.kernels.kernel import Kernel, KernelChoice
 from tilewright.operators.nest import Dimension, Nest, along, whole
 from tilewright.plan import kernel_steps
+from tilewright.platform.costs import Costs
 from tilewright.tiling.core_split import FORK_CYCLES, CoreSplit, best_core_split
+from tilewright.tiling.cost import Spent, layer_cycles
 from tilewright.tiling.footprint import dense_tiles
 from tilewright.tiling.operand import TileOperand
 
@@ -85,3 +88,11 @@ def test_packed_constants_are_not_cut_unevenly_inside() -> None:
     )
     steps = {"o": np.asarray([10, 4, 4, 10]), "r": np.asarray([6, 6, 4, 3])}
     assert dense_tiles(packed, steps, {"o": 10, "r": 6}).tolist() == [True, True, False, True]
+
+
+def test_copies_of_the_first_tile_run_while_the_layer_begins() -> None:
+    costs = Costs(layer_cycles=400.0)
+    spent = Spent(kernel=1000.0, starts=100.0, plain=600.0, hidden=0.0, runs_beside=True)
+    assert layer_cycles(costs, spent, 1) == 1700.0
+    assert layer_cycles(costs, spent, 2) == 1800.0
+    assert layer_cycles(costs, replace(spent, runs_beside=False), 2) == 2100.0

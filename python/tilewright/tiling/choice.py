@@ -352,7 +352,8 @@ def _spent(
         core_split = problem.core_split(steps)
         kernels[key] = _kernel_cycles(problem, steps, core_split), idle_cores(problem, steps, core_split)
     starts, hidden = float(orders.starts[candidate]), float(orders.hidden[candidate])
-    return Spent(kernels[key][0], starts, float(orders.cycles[candidate]) - starts - hidden, hidden)
+    beside = all(operand.link.asynchronous for operand in problem.operands if operand.link is not None)
+    return Spent(kernels[key][0], starts, float(orders.cycles[candidate]) - starts - hidden, hidden, beside)
 
 
 def _kernel_cycles(problem: TilingProblem, steps: Mapping[str, int], core_split: CoreSplit | None) -> float:

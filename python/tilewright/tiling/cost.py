@@ -90,11 +90,12 @@ def layer_cycles(costs: Costs, spent: Spent, tiles: int) -> float:
 
     Copies of operands with two slots (``spent.hidden``) run while the core is busy. Such copies cost the
     cycles by which they exceed the core's busy cycles, and at least the cycles of one tile's copies: nothing
-    runs beside the first copy in, or the last copy out.
+    runs beside the first copy in, or the last copy out. Copies of a tile run while the core begins the layer.
     """
     busy = spent.kernel + spent.starts + tiles * costs.tile_cycles
     behind = max(spent.hidden - busy, spent.hidden / tiles)
-    return costs.layer_cycles + busy + spent.plain + behind
+    begin = max(costs.layer_cycles - (spent.plain / tiles if spent.runs_beside else 0.0), 0.0)
+    return begin + busy + spent.plain + behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +107,14 @@ class Spent:
         starts: cycles that the core spends on starting copies.
         plain: cycles of copies for which the core waits.
         hidden: cycles of copies that may run beside kernels.
+        runs_beside: whether copies for which the core waits go on while it does something else.
     """
 
     kernel: float
     starts: float
     plain: float
     hidden: float
+    runs_beside: bool
 
 
 def _axis_total(

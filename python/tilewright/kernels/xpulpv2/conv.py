@@ -231,13 +231,21 @@ class _Words:
         apart = min(fours, images * self._fours_apart(steps))
         share = steps_product(nest, steps, "ic") / nest.dimension("ic").extent
         block = xpulpv2.block_cycles(rule_of(self.given.finish), slot_words, rows if direct else 1, share)
-        together = 50.0 + (20.0 * rows if direct else 22.0 * slot_words)
+        together = 50.0 + (20.0 * rows if direct else self._copy_cycles(steps))
         channel_blocks = xpulpv2.channel_blocks(nest, steps, "oc")
         alone = 450.0 + 60.0 * rows + 50.0 * slot_words
         if direct:
             more_runs = rows * (columns - 1)
             alone = 300.0 + 60.0 * (rows * columns) + 16.0 * more_runs * channel_blocks
+            alone += 440.0 if rows * columns == 1 else 0.0
         return 2000.0 + fours * (channel_blocks * block + together) + apart * alone
+
+    def _copy_cycles(self, steps: TileSteps) -> float:
+        """Cycles for the words of four pixels that C copies to scratch: by columns, or tap by tap."""
+        if self.given.is_planar:
+            return 400.0 + 22.0 * (self.slot_bytes(steps) // 4)
+        rows, columns = self.kernel
+        return rows * columns * (170.0 + 17.0 * steps_product(self.nest, steps, "ic"))
 
     def _fours_apart(self, steps: TileSteps) -> int:
         """Groups of four pixels of an image for which C computes each address: across rows, and beside padding."""
