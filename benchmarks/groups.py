@@ -44,8 +44,11 @@ WAYS = {
     "least": 'groups = "auto"\nobjective = "bytes_used"\n',
     "placed": 'groups = "auto"\nobjective = "bytes_used"\nio_in_pools = true\n',
 }
-GIVEN_BYTES = {"kws_int8": 6_498}
-"""A size of the pool between what the other ways take."""
+GIVEN = {
+    "kws_int8": 'pools = ["sram=6498"]\n',
+    "ic_int8": 'pools = ["sram=17500"]\nio_in_pools = true\n',
+}
+"""Pools of a size between what the other ways take, that of ic_int8 with its input and output."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +94,9 @@ def parse_arguments() -> argparse.Namespace:
 
 def ways_of(name: str) -> dict[str, str]:
     """The options of each way in which a network is built."""
-    if name not in GIVEN_BYTES:
+    if name not in GIVEN:
         return WAYS
-    return {**WAYS, "given": f'groups = "auto"\npools = ["sram={GIVEN_BYTES[name]}"]\n'}
+    return {**WAYS, "given": 'groups = "auto"\n' + GIVEN[name]}
 
 
 def platform_of(name: str) -> str:
