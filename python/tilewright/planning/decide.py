@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Union
 
 from tilewright.base.progress import tracked
 from tilewright.options import Buffering, CompileOptions, Strategy
 from tilewright.plan import TilingProof
+from tilewright.planning.allowed_kernels import AllowedKernels
 from tilewright.planning.decisions import Decisions
 from tilewright.planning.prepare import Prepared
 from tilewright.platform import Platform
@@ -21,6 +22,9 @@ from tilewright.tiling.overflow import TileOverflow
 from tilewright.tiling.own_tiler import Tiler, with_own_tiles
 from tilewright.tiling.problem import TilingProblem
 
+KnownChoices = dict[tuple[int, tuple[Union[int, None], ...]], ScheduledLayer]
+"""By a layer's number and the bytes available in each pool that its tiles may use, its kernel and tiles."""
+
 
 @dataclass(frozen=True, slots=True)
 class Decider:
@@ -30,15 +34,19 @@ class Decider:
     its tiles may use, so Deciders that differ in other pools use it too. ``shared`` has, by the form of layers that are
     alike and by these bytes, the position of the kernel and the choice.
     ``stripped`` has for a prepared graph what ``stripping`` found: groupings of the same graph in strips of columns.
+    ``allowed`` has the kernels that some layers are restricted to, ``leaner`` by such kernels the graph with these, and
+    the choices that are known for it.
     """
 
     prepared: Prepared
     platform: Platform
     options: CompileOptions
     tiler: Tiler | None = None
-    known: dict[tuple[int, tuple[int | None, ...]], ScheduledLayer] = field(default_factory=dict)
+    known: KnownChoices = field(default_factory=dict)
     shared: dict[Hashable, tuple[int, KernelDecision]] = field(default_factory=dict)
     stripped: list[tuple[Prepared, Any]] = field(default_factory=list)
+    allowed: AllowedKernels = field(default_factory=dict)
+    leaner: dict[Hashable, tuple[Prepared, KnownChoices]] = field(default_factory=dict)
 
     @property
     def capacities(self) -> Capacities:

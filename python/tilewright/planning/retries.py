@@ -21,6 +21,7 @@ from tilewright.planning.decisions import Decisions
 from tilewright.planning.given_groups import BLOCK_OVERRIDE, GROUP_OVERRIDE, gives_groups
 from tilewright.planning.given_homes import with_given_homes
 from tilewright.planning.grouping import Grouping, first_choice, grouping_of, smaller, tradeoffs, ways_of
+from tilewright.planning.lean_constants import with_leaner_constants
 from tilewright.planning.near_homes import with_near_tensors
 from tilewright.planning.prepare import Prepared
 from tilewright.planning.realise import Planned, realise, schedule_of
@@ -115,8 +116,22 @@ def first_that_fits(decider: Decider) -> Planned:
 
     Where tensors that travel have several pools to live in, some leave the pool that is too small (``spill``);
     where they may stay near the core, those do that save cycles, or without which the pool has room (``near_homes``).
+    Where constants find no place after all this, some layers get kernels with smaller ones (``lean_constants``).
     Raises TileOverflow for a layer without tiles that fit, and the last DoesNotFit where no remedy is left.
     """
+    rounds = 0
+    while True:
+        try:
+            return _with_these_kernels(decider)
+        except DoesNotFit as overflow:
+            leaner = with_leaner_constants(decider, overflow, rounds)
+            if leaner is None:
+                raise
+            decider = leaner
+            rounds += 1
+
+
+def _with_these_kernels(decider: Decider) -> Planned:
     room: Room = {}
     while True:
         found = _in_these_homes(decider)

@@ -45,9 +45,14 @@ def spare_problems(layers: Sequence[ScheduledLayer], decider: Decider) -> list[l
 
 
 def _is_spare(problem: TilingProblem, own: TilingProblem) -> bool:
-    if problem.kernel.in_groups or any("float" in operand.dtype for operand in problem.operands if operand.write):
+    if problem.kernel.in_groups or has_float_results(problem):
         return False
     return problem.scratch_bytes(problem.extents) < own.scratch_bytes(own.extents)
+
+
+def has_float_results(problem: TilingProblem) -> bool:
+    """Whether another kernel could give other bits."""
+    return any("float" in operand.dtype for operand in problem.operands if operand.write)
 
 
 def lone_intervals(

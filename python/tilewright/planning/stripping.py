@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tilewright.planning.allowed_kernels import with_allowed
 from tilewright.planning.decide import Decider, best_tiles
 from tilewright.planning.given_groups import gives_groups
 from tilewright.planning.grouping import Grouping, grouping_of
@@ -35,5 +36,5 @@ def _in_strips(base: Prepared, strips: Sequence[Strips], decider: Decider) -> Gr
     prepared = prepare_in_strips(base, strips, decider.platform, decider.options)
     if prepared is None:
         return None
-    other = replace(decider, prepared=prepared, known={}, shared={})
+    other = replace(decider, prepared=with_allowed(prepared, decider.allowed), known={}, shared={})
     return grouping_of(best_tiles(other), other)
