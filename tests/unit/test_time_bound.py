@@ -17,6 +17,7 @@ from tilewright.firmware.check_image import check_image
 from tilewright.firmware.disassembly import Disassembly, disassemble, parsed
 from tilewright.firmware.findings import Linked
 from tilewright.firmware.image import Machine, read_image
+from tilewright.firmware.known_branches import Branch, Frame, Result, touched_by
 from tilewright.firmware.rv32_steps import MASK, Registers, Word, step_of
 from tilewright.firmware.time_bound import instruction_bound
 from tilewright.firmware.verdict_text import verdict_json, verdict_text
@@ -164,6 +165,54 @@ def test_toys(tmp_path: Path, case: str) -> None:
     body, instructions = TOY[case]
     # Behind it the result is set, and the function returns.
     assert toy_bound(tmp_path, body) == instructions + 2
+
+
+FLOATS = """
+volatile float *y = (volatile float *)x;
+float sum = 0;
+for (int i = 0; i < 2; ++i) { sum += y[64 + i] * y[80 + i]; }
+return (int)sum;
+"""
+
+
+@needs_riscv
+def test_known_branches_change_no_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    executed: list[int] = []
+    learn = Branch.learn
+
+    def counted(branch: Branch, registers: Registers, frame: Frame, touched: int, result: Result) -> None:
+        executed.append(touched)
+        learn(branch, registers, frame, touched, result)
+
+    monkeypatch.setattr(Branch, "learn", counted)
+    bound, few = toy_bound(tmp_path, FLOATS), len(executed)
+    monkeypatch.setattr(Branch, "known", lambda self, registers, frame: None)
+    assert toy_bound(tmp_path, FLOATS) == bound
+    # Inside the routines for floats most ways meet branches that other ways met in the same state.
+    assert len(executed) - few > 5 * few
+
+
+def test_a_branch_is_known_by_the_registers_that_it_touches() -> None:
+    branch, frame = Branch(), (0x80000000, 0x1000)
+    registers: Registers = [0, *range(1, 33)]
+    registers[10] = None
+    assert branch.known(registers, frame) is None
+    after = list(registers)
+    after[10] = 5
+    branch.learn(registers, frame, 1 << 10, (7, 0x80000010, after))
+    others = [*registers[:20], 99, *registers[21:]]
+    assert branch.known(others, frame) == (7, 0x80000010, [*after[:20], 99, *after[21:]])
+    assert branch.known([*others[:10], 1, *others[11:]], frame) is None
+    assert branch.known(others, (0x80000004, 0x1000)) is None
+    # Ways that touch more make what was learnt too coarse a key.
+    branch.learn(others, frame, 1 << 20, (9, 0x80000010, others))
+    assert branch.known(registers, frame) is None
+    assert branch.known(others, frame) == (9, 0x80000010, others)
+
+
+def test_the_registers_of_instructions() -> None:
+    code = parsed("80000000:\tsw a0,4(sp)\n80000004:\tbeqz a5,80000000 <one+0x4>")
+    assert touched_by(code.instructions) == 1 << 10 | 1 << 2 | 1 << 15
 
 
 @needs_riscv

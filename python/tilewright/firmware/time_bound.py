@@ -12,11 +12,12 @@ After:   the instructions of the longer way; behind it, what differs between the
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Union
 
 from tilewright.base.errors import TilewrightError, not_supported
 from tilewright.firmware.disassembly import Disassembly, Instruction
 from tilewright.firmware.image import Image, Machine, Symbol
+from tilewright.firmware.known_branches import Branch, touched_by
+from tilewright.firmware.known_memory import Known, KnownMemory, UnknownAddress
 from tilewright.firmware.rv32_steps import (
     BRANCHES,
     MASK,
@@ -43,16 +44,16 @@ _STACK, _CALLERS, _STEP = 0x7F000000, 0x60000000, 0x01000000
 _DEEPEST = 64
 """Branches on unknown values that may nest; a loop whose end is unknown nests until this limit, and is refused."""
 
-_Known = Union[int, tuple[int, int], None]
-"""What is known of a word of memory: the word, (bits, mask of those that are known), or nothing."""
-
 _MOST = 1 << 31
 """The most instructions that are executed before the program is refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A basic block: instructions in a row. ``last`` is the branch or jump at its end, None if it has none."""
+    """A basic block: instructions in a row. ``last`` is the branch or jump at its end, None if it has none.
+
+    ``touched`` has the bits of the registers that the block reads or writes.
+    """
 
     address: int
     steps: tuple[Step, ...]
@@ -60,67 +61,8 @@ class _Block:
     last: Instruction | None
     behind: int
     condition: Condition | None
+    touched: int
     target: int = 0
-
-
-@dataclass(slots=True)
-class _Memory:
-    """Words by address; those that are absent are unknown, unless the program's constants have them."""
-
-    image: Image
-    words: dict[int, _Known] = field(default_factory=dict)
-    constants: dict[int, Word] = field(default_factory=dict)
-    log: list[tuple[int, _Known]] = field(default_factory=list)
-
-    def word(self, address: int) -> Word:
-        """The word at an address that is a multiple of 4."""
-        value = self.words.get(address)
-        if value is not None:
-            return value if isinstance(value, int) else None
-        if address not in self.constants:
-            self.constants[address] = self.image.word(address)
-        return self.constants[address]
-
-    def load(self, address: Word, size: int) -> Word:
-        """The value at an address, without sign."""
-        if address is None:
-            return None
-        place = address & ~3
-        if size == 4:
-            return self.word(place)
-        shift, part = 8 * (address & 3), (1 << 8 * size) - 1
-        known = self.words.get(place)
-        word = known[0] if isinstance(known, tuple) and known[1] >> shift & part == part else self.word(place)
-        return None if word is None else word >> shift & part
-
-    def store(self, address: Word, size: int, value: Word) -> None:
-        """Write a value; raises _UnknownAddress."""
-        if address is None:
-            raise _UnknownAddress
-        place = address & ~3
-        before = self.words.get(place)
-        self.log.append((place, before))
-        self.put(place, value if size == 4 else _with_part(before, 8 * (address & 3), (1 << 8 * size) - 1, value))
-
-    def put(self, place: int, value: _Known) -> None:
-        """Set what is known of a word."""
-        if value is None:
-            self.words.pop(place, None)
-        else:
-            self.words[place] = value
-
-
-def _with_part(before: _Known, shift: int, part: int, value: Word) -> _Known:
-    """What is known of a word after a store to the bits ``part << shift``."""
-    bits, mask = before if isinstance(before, tuple) else (0, 0) if before is None else (before, MASK)
-    bits, mask = bits & ~(part << shift), mask & ~(part << shift)
-    if value is not None:
-        bits, mask = bits | (value & part) << shift, mask | part << shift
-    return bits if mask == MASK else (bits, mask) if mask else None
-
-
-class _UnknownAddress(Exception):
-    """A store goes to an address that is not known."""
 
 
 @dataclass(slots=True)
@@ -130,13 +72,15 @@ class _Run:
     image: Image
     code: Disassembly
     walker: Walker
-    memory: _Memory
+    memory: KnownMemory
     registers: Registers
     pc: int
     frames: list[tuple[int, Word]]
     blocks: dict[int, _Block] = field(default_factory=dict)
     meetings: dict[int, dict[int, Meeting]] = field(default_factory=dict)
     starts: dict[int, frozenset[int]] = field(default_factory=dict)
+    branches: dict[int, Branch] = field(default_factory=dict)
+    touched: int = 0
     nested: int = 0
 
     def until(self, places: frozenset[int], depth: int) -> int:
@@ -147,10 +91,11 @@ class _Run:
             try:
                 for step in block.steps:
                     step(self.registers)
-            except _UnknownAddress as error:
+            except UnknownAddress as error:
                 function = self.image.function_at(block.address)
                 raise _refused("a store to an address that depends on data", self.image, function) from error
             count += block.count
+            self.touched |= block.touched
             if count > _MOST:
                 function = self.image.function_at(block.address)
                 raise _refused(f"a run of more than {_MOST:,} instructions", self.image, function)
@@ -159,7 +104,7 @@ class _Run:
                 continue
             taken = block.condition(self.registers)
             if taken is None:
-                count += self._both(block)
+                count += self._branch(block)
             else:
                 self.pc = block.target if taken else block.behind
         return count
@@ -215,6 +160,22 @@ class _Run:
                     place += 4
         return tuple(sorted(found))
 
+    def _branch(self, block: _Block) -> int:
+        """The same as ``_both``, which need not be executed again for registers that it was executed with before."""
+        branch = self.branches.setdefault(block.address, Branch())
+        if (known := branch.known(self.registers, self.frames[-1])) is not None:
+            count, self.pc, self.registers = known
+            self.touched |= branch.touched
+            return count
+        before, was_used = (self.touched, list(self.registers), list(self.frames)), self.memory.is_used
+        self.touched, self.memory.is_used = 0, False
+        count = self._both(block)
+        if not self.memory.is_used and self.frames == before[2]:
+            branch.learn(before[1], self.frames[-1], self.touched, (count, self.pc, self.registers))
+        self.touched |= before[0]
+        self.memory.is_used |= was_used
+        return count
+
     def _both(self, block: _Block) -> int:
         """Execute both ways of a branch up to where they meet, and return the instructions of the longer one."""
         assert block.last is not None
@@ -259,7 +220,7 @@ class _Run:
             self.memory.put(address, values.pop() if len(values) == 1 else None)
         return max(counts)
 
-    def _undone(self) -> dict[int, _Known]:
+    def _undone(self) -> dict[int, Known]:
         """Take back all writes since the log began, and return the words that they wrote."""
         log = self.memory.log
         after = {place: self.memory.words.get(place) for place, _ in log}
@@ -289,14 +250,16 @@ class _Run:
         for number, instruction in enumerate(instructions):
             behind = instructions[number + 1].address if number + 1 < len(instructions) else _function_end(function)
             if number and instruction.address in starts:
-                block = _Block(address, tuple(steps), number, None, instruction.address, None)
+                touched = touched_by(instructions[:number])
+                block = _Block(address, tuple(steps), number, None, instruction.address, None, touched)
                 self.blocks[address] = block
                 return block
             is_branch = instruction.name in BRANCHES
             if is_branch or instruction.name in ("j", "jr", "jal", "jalr", "ret"):
                 condition = condition_of(instruction) if is_branch else None
                 target = int(instruction.operands[-1], 16) if is_branch else 0
-                block = _Block(address, tuple(steps), number + 1, instruction, behind, condition, target)
+                touched = touched_by(instructions[: number + 1])
+                block = _Block(address, tuple(steps), number + 1, instruction, behind, condition, touched, target)
                 self.blocks[address] = block
                 return block
             step = step_of(instruction, self.memory)
@@ -343,7 +306,7 @@ def instruction_bound(image: Image, code: Disassembly, plan: Plan) -> int:
     root = next((symbol for symbol in image.functions if symbol.name == name), None)
     if root is None:
         raise _refused(f"a program without {name}", image)
-    memory = _Memory(image)
+    memory = KnownMemory(image)
     registers: Registers = [0, *(None for _ in range(32))]
     registers[REGISTERS["sp"]] = _STACK
     registers[REGISTERS["ra"]] = _END
