@@ -125,7 +125,7 @@ def supermalloc(corpus: Path) -> float | None:
 
 
 def thorough(corpus: Path) -> None:
-    """Smallest peak with its bound at EFFORT thorough."""
+    """Print the smallest peak of each instance at EFFORT thorough, beside its lower bound."""
     reached = 0
     for letter in LETTERS:
         items = items_of(read_problem(problem(corpus, letter)))
@@ -179,9 +179,13 @@ def tilings() -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--thorough", action="store_true", help="also the smallest peaks at EFFORT thorough")
-    parser.add_argument("--tilings", action="store_true", help="also generated tilings")
-    parser.add_argument("--no-peers", action="store_true", help="without minimalloc and supermalloc")
+    parser.add_argument(
+        "--thorough", action="store_true", help="also print the smallest peak of each instance at EFFORT thorough"
+    )
+    parser.add_argument(
+        "--tilings", action="store_true", help="also place generated tilings of 500 and 1,000 rectangles"
+    )
+    parser.add_argument("--no-peers", action="store_true", help="do not run minimalloc and supermalloc for comparison")
     arguments = parser.parse_args()
     corpus = os.environ.get("TILEWRIGHT_CORPUS")
     if corpus is None:

@@ -39,7 +39,7 @@ WAITS, DMA = "waits", "dma"
 
 
 class Network:
-    """A chain of float32 layers that is made up as it goes."""
+    """A float32 network under construction; each new layer reads the last one."""
 
     def __init__(self, shape: Sequence[int], seed: int) -> None:
         self.random = np.random.default_rng(seed)
@@ -48,7 +48,7 @@ class Network:
         self.start, self.last, self.channels = list(shape), "x", shape[1]
 
     def add(self, operator: str, inputs: Sequence[str], **attributes: object) -> str:
-        """One node behind all others."""
+        """Append a node; returns the name of its output."""
         self.last = f"t{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, list(inputs), [self.last], **attributes))
         return self.last
@@ -73,7 +73,7 @@ class Network:
         return self.add("Gemm", [self.last, self.weights(inputs, outputs), self.weights(outputs)])
 
     def content(self) -> bytes:
-        """The model's file."""
+        """The content of the ONNX file."""
         info = helper.make_tensor_value_info
         ends = [info("x", TensorProto.FLOAT, self.start)], [info(self.last, TensorProto.FLOAT, None)]
         graph = helper.make_graph(self.nodes, "study", *ends, self.constants)
@@ -95,7 +95,7 @@ def keywords(width: int) -> Network:
 
 
 def images(width: int) -> Network:
-    """A residual block and one that halves the extents, over 16 x 16 pixels."""
+    """A residual block and a block that halves rows and columns, over 16 x 16 pixels."""
     net = Network([1, 3, 16, 16], width)
     kept = net.conv(width, (3, 3))
     net.conv(width, (3, 3))
@@ -275,7 +275,9 @@ def draw(found: Sequence[Choice], count: int) -> bytes:
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--folder", type=Path, help="where models and table stay")
+    parser.add_argument(
+        "--folder", type=Path, help="keep models and table of points here, and go on with the study found here"
+    )
     parser.add_argument("--page", type=Path, metavar="FILE.md")
     parser.add_argument("--picture", type=Path, metavar="FILE.svg")
     arguments = parser.parse_args()

@@ -76,7 +76,7 @@ LEAST_TILE_BYTES = 2048
 
 @dataclass(frozen=True)
 class Case:
-    """One firmware: a network on so many cores; ``leave_out`` is KERNELS or COPIES."""
+    """One firmware: a network on a number of cores; ``leave_out`` names what the build lacks: KERNELS, COPIES."""
 
     folder: Path
     cores: int
@@ -97,8 +97,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["calibrate", "predict", "overlap", "networks", "layers"])
     parser.add_argument("--corpus", type=Path, required=True, help="folder with deeploy/Models")
-    parser.add_argument("--build", type=Path, help="folder for the firmwares; a temporary one if absent")
-    parser.add_argument("--only", default="", help="of networks and layers, those whose folders have this text")
+    parser.add_argument(
+        "--build", type=Path, help="build folder of the firmwares, which is kept; a temporary one if absent"
+    )
+    parser.add_argument(
+        "--only", default="", help="for networks and layers: take only networks whose folder has this text"
+    )
     parser.add_argument("--output", type=Path, default=PLATFORM, help="platform file that calibrate writes")
     parsed = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -177,7 +181,7 @@ def written_macs(folder: Path) -> int:
 
 
 def element_types(folder: Path) -> dict[str, str]:
-    """Of inputs that hold integers in float tensors."""
+    """Element types of inputs that hold integers in float tensors, by name of the input."""
     types = folder / "types.json"
     found: dict[str, str] = json.loads(types.read_text(encoding="utf-8")) if types.exists() else {}
     return found
@@ -272,7 +276,7 @@ def verdict(missed: int, what: str) -> int:
 
 
 def inference_cycles(log: Path) -> int:
-    """Of the first run, as the golden test printed it."""
+    """Cycles of the first inference, as the golden test printed them."""
     found = re.search(r"^run 0: cycles (\d+)$", log.read_text(encoding="utf-8"), re.MULTILINE)
     if found is None:
         raise SystemExit(f"{log} tells no cycles")
@@ -309,7 +313,7 @@ def run(cases: Sequence[Case], folder: Path) -> dict[str, Path]:
 
 
 def environment() -> dict[str, str]:
-    """Ours, with Tilewright's sources."""
+    """This process's environment, with Tilewright's sources as PYTHONPATH."""
     return {**os.environ, "PYTHONPATH": str(ROOT / "python")}
 
 

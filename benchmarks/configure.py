@@ -24,7 +24,7 @@ PROJECT = "cmake_minimum_required(VERSION 3.22)\nproject(p LANGUAGES C)\n"
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Seconds of a configure step; ``limit_s`` is the project's own, None where it has none."""
+    """Seconds of a configure step; ``limit_s`` is the limit that Tilewright sets itself, None for no limit."""
 
     name: str
     seconds: float
@@ -92,7 +92,7 @@ class Bench:
 
 
 def measure(bench: Bench) -> tuple[list[Measurement], int]:
-    """All figures, and how often the unchanged configure steps started Python."""
+    """All measurements, and how often the unchanged configure steps started Python."""
     bench.write_counting_python()
     plain = bench.project("plain", "")
     one = bench.project("one", bench.calls(["model"]))
@@ -117,7 +117,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, default=ROOT / "examples" / "digits" / "digits.onnx")
     parser.add_argument("--platform", default="qemu-virt-rv32")
-    parser.add_argument("--runs", type=int, default=5, help="of each unchanged project, of which the best counts")
+    parser.add_argument(
+        "--runs", type=int, default=5, help="configure each unchanged project this often; the fastest counts"
+    )
     parsed = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         figures, starts = measure(Bench(Path(folder), parsed.model.resolve(), parsed.platform, parsed.runs))

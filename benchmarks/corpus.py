@@ -63,7 +63,7 @@ class Network:
 
     @cached_property
     def types(self) -> dict[str, str]:
-        """Of inputs that hold integers; a corpus may list one whose vectors hold fractions."""
+        """Element types of inputs that hold integers, by name; none if a stored input holds fractions."""
         file = self.folder / "types.json"
         listed = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
         with np.load(self.folder / "inputs.npz") as stored:
@@ -87,7 +87,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a network; numbers are 0 where it did not get so far."""
+    """What came of a network; a number is 0 if the network failed before that number was measured."""
 
     state: str
     reason: str = ""
@@ -118,9 +118,9 @@ def parse_arguments() -> argparse.Namespace:
     corpus = os.environ.get("TILEWRIGHT_CORPUS")
     parser.add_argument("--corpus", type=Path, default=corpus, required=corpus is None, help="folder of networks")
     parser.add_argument("--only", default="", help="networks with this text in their path")
-    parser.add_argument("--build", type=Path, help="build folder that stays")
-    parser.add_argument("--json", type=Path, help="write the table there, too")
-    parser.add_argument("--markdown", type=Path, help="write the table there as a page")
+    parser.add_argument("--build", type=Path, help="build folder, which is kept; a temporary one if absent")
+    parser.add_argument("--json", type=Path, help="also write the results to this file, as JSON")
+    parser.add_argument("--markdown", type=Path, help="also write the table to this file, as a Markdown page")
     arguments = parser.parse_args()
     arguments.corpus = Path(arguments.corpus)
     return arguments
@@ -187,7 +187,10 @@ def types_of(network: Network) -> str:
 
 
 def tolerance_of(network: Network, graph: Graph) -> str:
-    """TOLERANCE <abs>:<rel>. The sum of both halves of 1e-4 is below the larger of the wholes."""
+    """The TOLERANCE of a network as <absolute>:<relative>.
+
+    A golden test adds both, and 5e-5 + 5e-5 |x| is never above the larger of 1e-4 and 1e-4 |x|.
+    """
     outputs = [graph.tensor(name) for name in graph.outputs]
     real = any(tensor.dtype is DType.FLOAT32 for tensor in outputs)
     if network.of_deeploy:
@@ -199,7 +202,7 @@ def tolerance_of(network: Network, graph: Graph) -> str:
 
 
 def step_of(graph: Graph, output: str) -> tuple[float, ...]:
-    """The scales of the Dequantize that gives an output, or of the last one before it."""
+    """The scales of the Dequantize that gives an output, directly or through Reshape and Transpose; else none."""
     producer = graph.producers().get(output)
     while producer is not None and producer.operator in ("Reshape", "Transpose"):
         producer = graph.producers().get(producer.inputs[0])

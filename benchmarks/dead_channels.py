@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def images(generator: np.random.Generator, count: int) -> tuple[Any, Any]:
-    """float32[count, 3, SIZE, SIZE] and the numbers of their angles."""
+    """Images, float32[count, 3, SIZE, SIZE], and for each the number of its bar's angle (0 to 7)."""
     labels = generator.integers(0, CLASSES, count)
     rows, columns = np.mgrid[0:SIZE, 0:SIZE] - SIZE / 2
     angles = (labels * np.pi / CLASSES)[:, None, None]
@@ -133,7 +133,7 @@ def shrink(model: Any, amount: float) -> None:
 
 
 def train(model: Any, *, is_penalised: bool) -> float:
-    """Accuracy on images that were not trained on."""
+    """Train the network; returns its accuracy on images that were not trained on."""
     import torch
 
     generator = np.random.default_rng(1)

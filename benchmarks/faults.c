@@ -19,9 +19,9 @@
 #define SET_STATUS(value) __asm__ volatile(".insn i 0x73, 2, x0, %0, 0x300" ::"r"(value))
 #define CLEAR_STATUS(value) __asm__ volatile(".insn i 0x73, 3, x0, %0, 0x300" ::"r"(value))
 
-/* Instructions from the start of the run: when the fault comes, and the most. */
+/* Instructions from the start of the run: when the fault comes, and when the run counts as late. */
 volatile uint32_t fault_when, fault_most;
-/* Those of the run, and with the check behind it, which has to end too. */
+/* Instructions of the run alone, and of the run with the check of constants behind it. */
 volatile uint32_t fault_run, fault_instructions, fault_status, fault_check;
 _Alignas(16) uint8_t fault_input[INPUT_BYTES], fault_output[OUTPUT_BYTES];
 static uint32_t is_hit, started;
@@ -30,7 +30,7 @@ static uint32_t is_hit, started;
     void name(void);                                                                               \
     __attribute__((noinline)) void name(void)                                                      \
     {                                                                                              \
-        /* A text of its own: equal functions would be one. */                                     \
+        /* A comment of its own: the compiler would merge equal functions. */                      \
         __asm__ volatile("# " #name ::: "memory");                                                 \
     }
 STOP(fault_start)
@@ -46,7 +46,7 @@ static uint32_t elapsed(void)
     return count - started;
 }
 
-/* A tick is 100 instructions; after a stop of the machine it may be fewer. */
+/* A tick of the timer is 100 instructions, or fewer after a stop of the machine. */
 static void alarm_at(uint32_t instructions)
 {
     ALARM[1] = UINT32_MAX;

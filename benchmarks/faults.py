@@ -128,7 +128,7 @@ class Program:
         return self.image.named(name)[0].address
 
     def spans(self, place: str) -> list[tuple[int, int]]:
-        """(address, bytes) of what may be hit; none for loop state, which is where the run stands."""
+        """(address, bytes) of what may be hit; empty for loop state, whose addresses are known only during the run."""
         if place == "constants":
             return [(item.address, item.size_bytes) for item in self.image.named("m_flash")]
         if place == "pool":
@@ -292,9 +292,14 @@ def main() -> int:
     """Print the table; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--corpus", type=Path, required=True)
-    parser.add_argument("--flips", type=int, default=250, help="flips in each place of each program")
+    parser.add_argument(
+        "--flips",
+        type=int,
+        default=250,
+        help="number of flips in each place (constants, pool, tables, loop state) of each program",
+    )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default="", help="programs whose name has this text")
+    parser.add_argument("--only", default="", help="only programs whose name has this text")
     parser.add_argument("--markdown", type=Path)
     given = parser.parse_args()
     models = {"digits": EXAMPLE, "kws_int8": given.corpus / "onnx" / "kws_int8" / "network.onnx"}

@@ -27,7 +27,7 @@ class Stub:
         return self._answer()
 
     def read(self, address: int, size_bytes: int) -> bytes:
-        """Bytes of memory."""
+        """The content of so many bytes of memory."""
         starts = range(address, address + size_bytes, _CHUNK)
         sizes = (min(_CHUNK, address + size_bytes - start) for start in starts)
         return b"".join(
@@ -47,11 +47,11 @@ class Stub:
         assert self.command(f"P{number:x}={value.to_bytes(4, 'little').hex()}") == "OK"
 
     def break_at(self, address: int) -> None:
-        """Stop whenever an instruction is reached; a reset changes nothing about it."""
+        """Stop whenever the instruction at an address is reached; the breakpoint outlives a reset."""
         assert self.command(f"Z0,{address:x},2") == "OK"
 
     def run(self, patience_s: float = _PATIENCE_S) -> bool:
-        """Go on to the next breakpoint; False if none was reached in time, where the machine is stopped anyhow."""
+        """Go on to the next breakpoint; False if none was reached in time: the machine is then stopped where it is."""
         # The breakpoint where the machine stands would stop it again.
         self.command("s")
         self._connection.settimeout(patience_s)
@@ -66,7 +66,7 @@ class Stub:
         return True
 
     def reset(self) -> None:
-        """The machine as it was when it was switched on, the program's bytes in memory included."""
+        """Put the machine back to its state at power-on, the program's bytes in memory included."""
         self._send("qRcmd," + b"system_reset".hex())
         while self._answer() != "OK":
             pass
@@ -90,7 +90,7 @@ class Stub:
 
 @contextlib.contextmanager
 def machine(command: Sequence[str]) -> Iterator[Stub]:
-    """A machine that has not begun to run, of a simulator's command line; it ends with the context."""
+    """Start a simulator by its command line, stopped before its first instruction; it ends with the context."""
     with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
         path = Path(folder) / "gdb"
         words = [*command, "-S", "-gdb", f"unix:{path},server=on,wait=off", "-serial", "null", "-monitor", "none"]
@@ -98,7 +98,7 @@ def machine(command: Sequence[str]) -> Iterator[Stub]:
         try:
             with _connected(path) as connection:
                 stub = Stub(connection)
-                # Single registers can be read by who has asked what registers there are.
+                # QEMU lets a client read single registers only after the client has asked which registers exist.
                 stub.command("qXfer:features:read:target.xml:0,ffb")
                 yield stub
         finally:

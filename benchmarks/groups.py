@@ -84,9 +84,9 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="What groups of layers cost and save.")
     corpus = os.environ.get("TILEWRIGHT_CORPUS")
     parser.add_argument("--corpus", type=Path, default=corpus, required=corpus is None, help="folder of networks")
-    parser.add_argument("--only", default="", help="part of the names of the networks to take")
-    parser.add_argument("--build", type=Path, help="build folder that stays")
-    parser.add_argument("--markdown", type=Path, help="file for the table")
+    parser.add_argument("--only", default="", help="take only networks whose name has this text")
+    parser.add_argument("--build", type=Path, help="build folder, which is kept; a temporary one if absent")
+    parser.add_argument("--markdown", type=Path, help="also write the table to this file, as Markdown")
     arguments = parser.parse_args()
     arguments.corpus = Path(arguments.corpus)
     return arguments

@@ -34,7 +34,7 @@ NEVER = 1e9
 
 @dataclass(frozen=True)
 class Limit:
-    """CPU seconds, megabytes, and per cent above the bound, of which the last is for some kinds."""
+    """The most CPU seconds and megabytes, and for some kinds of problems the most per cent above the bound."""
 
     seconds: float
     megabytes: float
@@ -48,7 +48,7 @@ LIMITS = {
 
 
 def networks(count: int, random: Random) -> list[Buffer]:
-    """Tensors that live for a few layers, one of ten much longer; sizes fall with depth and begin anew."""
+    """Tensors that live for 2 to 4 layers, one of ten for 20 to 60; sizes fall for 60 layers, then begin anew."""
     found = []
     for layer in range(count):
         depth = layer % 60
@@ -59,7 +59,7 @@ def networks(count: int, random: Random) -> list[Buffer]:
 
 
 def heavy_tailed(count: int, random: Random) -> list[Buffer]:
-    """Pareto sizes, lives of all lengths."""
+    """Sizes of a Pareto distribution; lives of an exponential one, 60 ticks on average."""
     found = []
     for _ in range(count):
         begin = random.randrange(2 * count)
@@ -69,12 +69,12 @@ def heavy_tailed(count: int, random: Random) -> list[Buffer]:
 
 
 def aligned(count: int, random: Random) -> list[Buffer]:
-    """As ``heavy_tailed``, at multiples of 1 to 64."""
+    """As ``heavy_tailed``, with addresses that are multiples of 1, 4, 16 or 64 bytes."""
     return [(a, b, size, random.choice([1, 4, 16, 64])) for a, b, size, _ in heavy_tailed(count, random)]
 
 
 def flat(count: int, random: Random) -> list[Buffer]:
-    """Sizes of one to two kilobytes, lives of up to 200 ticks, everywhere as many alive."""
+    """Sizes of one to two kilobytes, lives of up to 200 ticks; about equally many buffers are alive at all times."""
     found = []
     for _ in range(count):
         begin = random.randrange(count)
@@ -212,7 +212,9 @@ def main() -> int:
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--algorithm", default="exact")
     parser.add_argument("--effort", default="normal")
-    parser.add_argument("--timeout", type=float, default=12.0, help="CPU seconds for each other program")
+    parser.add_argument(
+        "--timeout", type=float, default=12.0, help="CPU seconds after which minimalloc or heuristic is ended"
+    )
     parsed = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         kept = [measure(kind, count, Path(folder), parsed) for count in parsed.buffers for kind in parsed.kinds]

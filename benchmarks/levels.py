@@ -93,10 +93,14 @@ def main() -> int:
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--only", default="", help="networks with this text in their path")
     parser.add_argument("--sizes", action="append", help=f"bytes of l2 and of l1; {', '.join(SIZES)} if absent")
-    parser.add_argument("--results", type=Path, help="keep rows here, and take from here what is known")
-    parser.add_argument("--known", action="store_true", help="measure nothing more than what the results have")
-    parser.add_argument("--markdown", type=Path, help="write the table here")
-    parser.add_argument("--run", type=Path, help="build and run what was planned for the fewest cycles in this folder")
+    parser.add_argument("--results", type=Path, help="keep rows in this file, and take known rows from it")
+    parser.add_argument(
+        "--known", action="store_true", help="measure nothing: show the rows that the file of --results has"
+    )
+    parser.add_argument("--markdown", type=Path, help="write the table to this file")
+    parser.add_argument(
+        "--run", type=Path, help="build the plans for the fewest cycles in this folder and run them in QEMU"
+    )
     arguments = parser.parse_args()
     networks = corpus.find_networks(arguments.corpus.resolve(), arguments.only)
     by_size = sorted(networks, key=lambda network: (network.folder / "network.onnx").stat().st_size)

@@ -67,7 +67,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Ran:
-    """A golden firmware: whether all vectors were right, and what it costs."""
+    """A golden firmware: whether all vectors were right, its instructions, and its bytes of memory and code."""
 
     passed: bool
     instructions: int = 0
@@ -98,10 +98,15 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Compares the .tflite models of a corpus with their stored outputs.")
     corpus = os.environ.get("TILEWRIGHT_CORPUS")
     parser.add_argument("--corpus", type=Path, default=corpus, required=corpus is None, help="folder of networks")
-    parser.add_argument("--only", default="", help="models with this text in their name")
-    parser.add_argument("--fresh", type=int, default=3, help="vectors that are run right after a reset")
-    parser.add_argument("--build", type=Path, help="build folder that stays")
-    parser.add_argument("--markdown", type=Path, help="write the table there as a page")
+    parser.add_argument("--only", default="", help="only models with this text in their name")
+    parser.add_argument(
+        "--fresh",
+        type=int,
+        default=3,
+        help="of models with a state: the number of vectors that are run right after a reset",
+    )
+    parser.add_argument("--build", type=Path, help="build folder, which is kept; a temporary one if absent")
+    parser.add_argument("--markdown", type=Path, help="also write the table to this file, as a Markdown page")
     arguments = parser.parse_args()
     arguments.corpus = Path(arguments.corpus)
     return arguments

@@ -20,7 +20,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Chain:
-    """Layers one behind the other on an image of uint8; ``x`` is the last tensor."""
+    """Layers one behind the other on an image of uint8; ``x`` is the output of the last layer."""
 
     def __init__(self, seed: int, channels: int, rows: int, columns: int) -> None:
         self.random = np.random.default_rng(seed)
@@ -43,7 +43,7 @@ class Chain:
         return name
 
     def requantize(self, multiplier: int, *, channels: int = 0) -> str:
-        """To uint8, with a multiplier for each channel or one for all."""
+        """Requantise the last tensor to uint8, with a multiplier for each channel, or one for all (0 channels)."""
         shape = (channels, 1, 1) if channels else (1,)
         mul = self.random.integers(multiplier, 2 * multiplier, shape)
         add = self.random.integers(-5000, 5000, shape)
@@ -71,7 +71,7 @@ class Chain:
         return self.requantize(30000)
 
     def dense(self, outputs: int) -> str:
-        """Flattened first where it is an image."""
+        """A fully connected layer, requantised; an image is flattened first."""
         if len(self.shape) == 4:
             self.shape = [1, int(np.prod(self.shape))]
             self.node("Flatten", [self.x])

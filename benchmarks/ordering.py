@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Peaks of operator orders on generated cells: the chosen order, the bound, the order as generated.
 
-RandWire-like: a random graph of 60 operators of equal size, each reading one to three of the
-last eight. NasNet-like: cells of five blocks, each block adding two branches of the two
-previous cells, concatenated at the end of the cell. Sizes in KiB, seeds fixed.
+RandWire-like: a random graph of 60 operators, whose outputs have 16, 32 or 64 KiB, each reading the
+outputs of one to three of the eight operators before it. NasNet-like: cells of five blocks. A block
+adds two branches; a branch reads one of the two previous cells or an earlier block of the same cell.
+The end of the cell concatenates its blocks. Peaks are printed in KiB; seeds are fixed.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def randwire(seed: int) -> OrderProblem:
 
 
 def nasnet(seed: int) -> OrderProblem:
-    """Cells of five blocks over the outputs of the two cells before."""
+    """Cells of five blocks, which read the two cells before and earlier blocks of their own cell."""
     draw = random.Random(seed)
     reads: list[tuple[int, ...]] = [(), (0,)]
     sizes = [32 * 1024, 32 * 1024]

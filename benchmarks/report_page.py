@@ -62,7 +62,7 @@ def main() -> int:
 
 
 def tool(*words: str) -> float:
-    """CPU seconds of a run of the command line."""
+    """CPU seconds of one run of ``tilewright``."""
     before = os.times()
     subprocess.run([sys.executable, "-m", "tilewright", *words], check=True, stdout=subprocess.DEVNULL)
     after = os.times()

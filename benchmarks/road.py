@@ -52,7 +52,7 @@ CODE_LIMITED = ("KWS int8",)
 
 @dataclass(frozen=True)
 class CorePlatform:
-    """A core that goals are stated for; ``platform`` is empty for the row's own."""
+    """A core for which goals are stated; with an empty ``platform`` each row keeps its own platform."""
 
     toolchain: Path
     platform: str = ""
@@ -94,7 +94,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Measured:
-    """Ours: sizes in bytes; ``scratch`` is the largest scratch buffer among ``pools``."""
+    """What Tilewright's firmware takes: sizes in bytes; ``scratch`` is the largest scratch buffer in ``pools``."""
 
     instructions: int
     macs: int
@@ -130,10 +130,12 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measures networks against bounds and peers.")
     corpus = os.environ.get("TILEWRIGHT_CORPUS")
     parser.add_argument("--corpus", type=Path, default=corpus, required=corpus is None, help="folder of networks")
-    parser.add_argument("--build", type=Path, help="build folder that stays")
-    parser.add_argument("--all", action="store_true", help="the rows that take long, too")
-    parser.add_argument("--only", default="", help="rows whose label has this text")
-    parser.add_argument("--cores", action="store_true", help="print the lines of cores alone")
+    parser.add_argument("--build", type=Path, help="build folder, which is kept; a temporary one if absent")
+    parser.add_argument("--all", action="store_true", help="also the rows that take long")
+    parser.add_argument("--only", default="", help="only rows whose label has this text")
+    parser.add_argument(
+        "--cores", action="store_true", help="print only the lines for each core, of rows that have goals"
+    )
     arguments = parser.parse_args()
     arguments.corpus = Path(arguments.corpus)
     return arguments

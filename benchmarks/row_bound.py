@@ -34,7 +34,7 @@ Row = tuple[str, int]
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a network: their bytes, and for each the rows that it needs; ``kept`` are never dead."""
+    """The rows of a network: the bytes of each, and the rows that it needs; rows in ``kept`` stay alive to the end."""
 
     size: Mapping[Row, int]
     needs: Mapping[Row, frozenset[Row]]
@@ -126,8 +126,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="The fewest bytes in which a network can run row by row.")
     corpus = os.environ.get("TILEWRIGHT_CORPUS")
     parser.add_argument("--corpus", type=Path, default=corpus, required=corpus is None, help="folder of networks")
-    parser.add_argument("--only", required=True, help="part of the names of the networks to take")
-    parser.add_argument("--placed", action="store_true", help="count inputs too")
+    parser.add_argument("--only", required=True, help="take only networks whose name has this text")
+    parser.add_argument("--placed", action="store_true", help="also count the rows of inputs")
     arguments = parser.parse_args()
     for folder in sorted(Path(arguments.corpus, "onnx").iterdir()):
         if arguments.only in folder.name:

@@ -41,11 +41,15 @@ Written by `sweep.py`: with asynchronous links, from those that a plan takes of 
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--corpus", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=5, help="sizes from plenty to the least that works")
-    parser.add_argument("--network", action="append", default=[], help="part of a folder's name; all if absent")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="networks at a time")
-    parser.add_argument("--results", type=Path, help="keep results here, and take from here what is known")
-    parser.add_argument("--markdown", type=Path, help="write the table here")
+    parser.add_argument(
+        "--steps", type=int, default=5, help="number of sizes of l1, from plenty to the least that works"
+    )
+    parser.add_argument(
+        "--network", action="append", default=[], help="only networks whose folder has this text; may be repeated"
+    )
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="number of networks that run at one time")
+    parser.add_argument("--results", type=Path, help="keep results in this file, and take known results from it")
+    parser.add_argument("--markdown", type=Path, help="write the table to this file")
     arguments = parser.parse_args()
     models = [
         model

@@ -40,7 +40,8 @@ NEEDED = re.compile(rf"POOLS {POOL}=(\d+)")
 
 @dataclass(frozen=True)
 class Point:
-    """One size: bytes of l1 (0: untiled), tiles of all layers, what came out, layers with second slots, seconds."""
+    """One size: bytes of l1 (0: untiled), tiles of all layers, the verdict on the outputs, ``doubled`` layers with
+    second slots, whether sums are cut, and seconds."""
 
     l1_bytes: int
     tiles: int
@@ -78,7 +79,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Run:
-    """What a plan computed, or the complaint of a compiler, a sanitizer or the program."""
+    """The outputs that a plan computed, or the complaint of the compiler, a sanitizer or the program."""
 
     outputs: tuple[Array, ...]
     complaint: str
@@ -88,7 +89,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Attempt:
-    """A plan with its C, or why there is none and which size is said to work; seconds that it took."""
+    """A plan with its C, or why there is none and the size of l1 that the error names; seconds of planning."""
 
     artifacts: Artifacts | None
     complaint: str
@@ -257,7 +258,7 @@ def first_line(text: str) -> str:
 
 
 def product_sha256() -> str:
-    """Of all that results depend on, the corpus aside."""
+    """A SHA-256 of everything on which results depend, the corpus aside."""
     folders = ("python", "templates", "runtime", "platforms", "benchmarks", "tests/support", "tests/conformance")
     endings = (".py", ".j2", ".c", ".h", ".toml")
     files = [path for folder in folders for path in (HERE.parent / folder).rglob("*") if path.suffix in endings]

@@ -41,7 +41,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Writes networks as exporters write them.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="networks with this text in their file name")
-    parser.add_argument("--exporter", choices=EXPORTERS, help="in this process; without it, each in a process")
+    parser.add_argument(
+        "--exporter",
+        choices=EXPORTERS,
+        help="export with this exporter alone, in this process; if absent, each exporter has a process",
+    )
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     if arguments.exporter is None:

@@ -43,8 +43,8 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--before", help="Python of an environment with an older Tilewright")
     parser.add_argument("--only", default="", help="networks with this text in their file name")
-    parser.add_argument("--json", type=Path, help="keep results there")
-    parser.add_argument("--markdown", type=Path, help="write the table there as a page")
+    parser.add_argument("--json", type=Path, help="keep the results in this file, and skip networks that the file has")
+    parser.add_argument("--markdown", type=Path, help="write the table to this file, as a Markdown page")
     parser.add_argument(
         "--one", choices=["plan", "older", "verify"], help="print the facts of the file FOLDER, in this process"
     )
@@ -71,7 +71,7 @@ def main() -> int:
 
 
 def in_a_process(python: str, file: Path, step: str) -> dict[str, Any]:
-    """What a process says of a network, or why it failed."""
+    """The facts of a network from a process of its own, or why that process failed."""
     words = [python, str(Path(__file__).resolve()), str(file), "--one", step]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False)

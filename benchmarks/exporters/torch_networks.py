@@ -60,7 +60,7 @@ def vit() -> Made:
 
 
 class Segmentation(nn.Module):
-    """LR-ASPP, which gives a dictionary."""
+    """LR-ASPP, whose forward returns a dictionary of tensors; ``out`` is taken."""
 
     def __init__(self) -> None:
         super().__init__()
