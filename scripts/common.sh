@@ -7,9 +7,9 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 venv=$root/.venv
 export PATH=$venv/bin:$PATH
-# A cross compiler's variables of the caller are of no use to the tools built here.
+# What is built here runs on this machine: the caller's variables may name a cross compiler.
 unset CC CXX CFLAGS CXXFLAGS LDFLAGS PYTHONPATH
-# Tests start the tool hundreds of times; without stored bytecode each start compiles all of it anew.
+# Tests start the tool hundreds of times; without stored bytecode each start would compile all of Tilewright anew.
 unset PYTHONDONTWRITEBYTECODE
 
 say() {

@@ -84,7 +84,7 @@ def _layout() -> str:
 
 
 def _element_types() -> str:
-    """The numbers of element types in attributes."""
+    """The numbers that stand for element types in attributes."""
     return "".join(f"#define TILEWRIGHT_{dtype.name} {number}\n" for dtype, number in ELEMENT_TYPES.items())
 
 

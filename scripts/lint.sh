@@ -7,7 +7,7 @@ say "ruff"
 ruff format --check .
 ruff check .
 say "mypy"
-# NumPy describes the types of its arrays otherwise since 2.3, which needs Python 3.11.
+# The annotations of NumPy 2.3 differ from those before, and NumPy 2.3 needs Python 3.11.
 if python -c 'import numpy, sys; sys.exit(numpy.lib.NumpyVersion(numpy.__version__) < "2.3.0")'; then
     mypy --strict
 else

@@ -88,7 +88,7 @@ def network() -> bytes:
 
 
 def main() -> None:
-    """Write the files."""
+    """Write the model, its inputs and its outputs."""
     from tflite_micro import runtime
 
     content = network()

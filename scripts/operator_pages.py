@@ -31,7 +31,7 @@ WHEN_CONSTANT = "computed at compile time by ONNX's reference, where all inputs 
 
 @dataclass
 class Facts:
-    """What the functions behind a translation say."""
+    """What the source text of a translation, and of the functions that it calls, says about an operator."""
 
     sentences: list[str] = field(default_factory=list)
     becomes: set[str] = field(default_factory=set)
@@ -118,7 +118,7 @@ def page(name: str, facts: Facts) -> str:
 
 
 def facts_of(function: Callable[..., Any], *, stored_integers: bool = False) -> Facts:
-    """What the text of a translation says; types of operators on stored integers are those of their float part."""
+    """The facts of a translation; with ``stored_integers`` no types, as the text names those of the float operator."""
     facts = Facts()
     _visit(function, {}, facts, set(), 0)
     if stored_integers:
@@ -142,12 +142,12 @@ def _visit(function: Callable[..., Any], bound: dict[str, Any], facts: Facts, se
     for call in (item for item in ast.walk(node) if isinstance(item, ast.Call)):
         _look_at(call, names, facts)
     for called, given in _functions(node, names):
-        # The sentence of what a wrapper wraps is the operator's.
+        # A wrapper without a docstring has that of the function which it wraps.
         _visit(called, given, facts, seen, 0 if depth == 0 and not facts.sentences else depth + 1)
 
 
 def _docstring(function: FunctionType, node: ast.AST) -> str | None:
-    """The function's, or that of the function which makes it."""
+    """The docstring of a function, or of the function in whose body it is defined."""
     if function.__doc__ or isinstance(node, ast.Lambda):
         return function.__doc__
     for outer in _tree(inspect.getmodule(function)):
@@ -157,7 +157,10 @@ def _docstring(function: FunctionType, node: ast.AST) -> str | None:
 
 
 def _look_at(call: ast.Call, names: dict[str, Any], facts: Facts) -> None:
-    """emit: what the operator becomes; typed: element types; Call.constant: operands that must be constant."""
+    """Take the facts that a call states.
+
+    emit: what the operator becomes; typed, pair, real: element types; constant: operands that must be constant.
+    """
     target = call.func
     word = target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""
     literal = [item.value if isinstance(item, ast.Constant) else None for item in call.args]
@@ -236,7 +239,7 @@ def _template(node: ast.expr) -> str:
 
 
 def _definition(function: FunctionType) -> ast.AST:
-    """The function's own text; a lambda's is found by its line."""
+    """The syntax tree of a function; that of a lambda is found by its line."""
     line = function.__code__.co_firstlineno
     for node in _tree(inspect.getmodule(function)):
         if isinstance(node, (ast.FunctionDef, ast.Lambda)) and node.lineno == line:

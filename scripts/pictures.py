@@ -47,7 +47,7 @@ class Picture:
         self.parts.append(f"<polyline points='{path}' fill='none' stroke='{colour}' stroke-width='1.5'{style}{end}/>")
 
     def svg(self) -> str:
-        """The file."""
+        """The content of the SVG file."""
         size = f"width='{self.width}' height='{self.height}' viewBox='0 0 {self.width} {self.height}'"
         marker = (
             "<defs><marker id='arrow' viewBox='0 0 8 8' refX='7' refY='4' markerWidth='8' markerHeight='8' "
@@ -200,7 +200,7 @@ def group() -> Picture:
 
 
 def fed() -> Picture:
-    """The same group, with x fed."""
+    """The group of ``group``, with x fed row by row."""
     picture = _moments("The same group with a fed input at three moments", fed=True)
     picture.text(20, 290, "At each iteration the caller gives a row of x; the group works one iteration behind it.")
     picture.text(20, 312, "Of x too, never more than three rows exist.")

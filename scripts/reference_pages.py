@@ -168,7 +168,7 @@ CODES_OF = {
 
 
 def _said_of_tables(node: ast.Call, kinds: tuple[Codes, ...]) -> Iterator[Said]:
-    """What is told of tables: by their methods ``wrong`` and ``missing``, or with one of their codes."""
+    """Errors in tables of files: made by a table's ``wrong`` and ``missing``, or with a code of ``Codes``."""
     if not isinstance(node.func, (ast.Attribute, ast.Name)):
         return
     called = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id

@@ -33,7 +33,7 @@ def platform_keys(kind: type = PlatformFile) -> str:
 
 
 def _below(key: Key, title: str) -> Iterator[str]:
-    """The rows of a table, behind one with its title, and those of the tables in it."""
+    """A row with the title of a table, then the rows of its keys, then the same for the tables in it."""
     table = _table_of(key)
     if table is None:
         return
@@ -105,7 +105,7 @@ def _quoted(values: Any) -> str:
 
 
 def default_text(key: Key) -> str:
-    """What holds where a key is not given."""
+    """The value that holds if a key is not given."""
     if key.setting.default:
         return key.setting.default
     if key.is_required:

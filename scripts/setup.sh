@@ -56,11 +56,11 @@ elif ! "$python" -c "$header" 2>/dev/null; then
     packages+=(python3-dev)
 fi
 
-# The wishes that apt's lists have a package for.
+# Prints the wished packages that apt's lists have.
 granted() {
     local package
     for package in ${wishes[@]+"${wishes[@]}"}; do
-        # Read whole: a pipe into `grep -q` fails now and then, as apt-cache dies of its closed end.
+        # The output is read whole: with `grep -q`, apt-cache now and then dies of the closed pipe, which is a failure here.
         if [ -n "$(apt-cache madison "$package" 2>/dev/null)" ]; then
             echo "$package"
         fi
@@ -97,8 +97,8 @@ if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -c '' 2>/dev/null; then
     rm -rf "$venv"
     "$python" -m venv "$venv"
 fi
-# What the environment was made from; when that changes it is brought up to date.
-# An editable installation knows its modules by the paths that they had, so their names belong to it.
+# A hash of what the environment was made from; when the hash changes, the environment is brought up to date.
+# An editable installation knows modules by their paths, so the hash has the names of all modules.
 stamp=$({
     cat pyproject.toml CMakeLists.txt cmake/TilewrightExtension.cmake python/tilewright/__init__.py \
         $(ls python/tilewright/placement/*.cpp python/tilewright/placement/*.hpp 2>/dev/null)

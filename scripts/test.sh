@@ -13,7 +13,7 @@ if [ "${1:-}" = --all ]; then
     long=ON
 fi
 
-# CMake gives this to every project that a ctest configures; they have most of what they compile in common.
+# CMake hands these variables to every project that a ctest configures: the projects compile mostly the same files.
 launcher=()
 if command -v ccache >/dev/null; then
     launcher=(CMAKE_C_COMPILER_LAUNCHER=ccache "CCACHE_DIR=$root/build/ccache")

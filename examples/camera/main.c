@@ -29,7 +29,7 @@ static enum camera_status look(struct camera_feeding *feeding, int number)
 {
     enum camera_status status = camera_start(feeding, &outputs);
     for (uint32_t row = 0; row < ROWS && status == CAMERA_OK;) {
-        /* As many lines as came meanwhile. */
+        /* As many lines as the camera delivered meanwhile. */
         uint32_t count = 1u + (row * 7u + (uint32_t)number) % MOST_LINES;
         count = count < ROWS - row ? count : ROWS - row;
         receive(number, row, count);

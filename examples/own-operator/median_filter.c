@@ -12,7 +12,7 @@ struct lines {
     int32_t x_stride, y_stride;
 };
 
-/* Sorts as it reads: windows are short. */
+/* Insertion sort while reading: windows are short. */
 static float median(const struct lines *lines, const uint8_t *x, int32_t middle)
 {
     const int32_t low = middle - lines->reach > lines->first ? middle - lines->reach : lines->first;
