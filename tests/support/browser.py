@@ -61,7 +61,7 @@ class Browser:
 
     @contextmanager
     def wide(self, width: int) -> Iterator[None]:
-        """Pages as on a screen of so many pixels across."""
+        """Lay pages out as on a screen that is so many pixels wide."""
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         try:
@@ -105,7 +105,7 @@ class Browser:
         return base64.b64decode(self.driver.execute_cdp_cmd("Page.captureScreenshot", words)["data"])
 
     def pdf(self) -> bytes:
-        """What printing gives."""
+        """The page as a PDF file, as the browser prints it."""
         words = {"preferCSSPageSize": True, "printBackground": True}
         return base64.b64decode(self.driver.execute_cdp_cmd("Page.printToPDF", words)["data"])
 
@@ -121,7 +121,7 @@ class Browser:
 
 @contextmanager
 def chromium(folder: Path) -> Iterator[Browser]:
-    """A browser with a profile of its own in a folder that is new."""
+    """A browser with a profile of its own in a new folder; it ends with the context."""
     options = webdriver.ChromeOptions()
     options.binary_location = str(CHROMIUM)
     for flag in (*FLAGS, f"user-data-dir={folder}"):

@@ -22,7 +22,7 @@ def map_steps(body: tuple[Step, ...], change: Callable[[Step], tuple[Step, ...]]
 
 
 def on_step(plan: Plan, wanted: Callable[[Step], bool], change: Change) -> Plan:
-    """Change the steps that are wanted: to another step, to several, or (None) to nothing."""
+    """Replace each step that is ``wanted`` by what ``change`` gives: a step, several steps, or None for no step."""
     hits = []
 
     def apply(step: Step) -> tuple[Step, ...]:
@@ -40,7 +40,7 @@ def on_step(plan: Plan, wanted: Callable[[Step], bool], change: Change) -> Plan:
 
 
 def without(step: Step) -> None:
-    """Drops a step."""
+    """A change that drops the step."""
 
 
 def wait(token: str) -> Callable[[Step], bool]:

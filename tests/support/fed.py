@@ -81,7 +81,7 @@ def _made(name: str, size: str) -> str:
 
 
 def driver(plan: Plan) -> str:
-    """``main`` of a program: <inputs> <outputs> <rows at a time>...; 0 rows at a time is a run."""
+    """``main`` of a program with the arguments <inputs> <outputs> <rows at a time>...; 0 stands for ``<p>_run``."""
     item = fed_input(plan)
     others = [other for other in plan.inputs if other is not item]
     pools = [use.pool for use in plan.pool_use if use.used_bytes and _is_writable(plan, use.pool)]

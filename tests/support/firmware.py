@@ -72,7 +72,7 @@ def _build(compiler: list[str], sources: Sequence[Path], out: Path, ports: Seque
         port_sources, port_options = port_files(port)
         files += port_sources
         link_options += [f"-I{runtime_dir() / 'ports' / port}", *port_options]
-    # The linker script is this program's own; what is compiled does not depend on it.
+    # Each program has a linker script of its own; objects do not depend on the script, so they are shared.
     compile_words = [word for word in compiler if word != "-T" and not word.endswith(".ld")]
     includes = [word for word in link_options if word.startswith("-I")]
     objects = kept([*compile_words, "-O2", *WARNINGS, *includes], files)

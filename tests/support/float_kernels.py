@@ -41,7 +41,7 @@ Box = Mapping[str, tuple[int, int]]
 
 @dataclass(frozen=True)
 class Ring:
-    """Rows of operand number ``operand`` live in a ring on an axis of its view."""
+    """The tile of operand number ``operand`` is a ring of ``rows`` rows along ``axis`` of the operand's view."""
 
     operand: int
     axis: int
@@ -133,7 +133,7 @@ def run_choice(
 
 
 def _take(layout, contents, arrays, written, reads, operands, flags):  # type: ignore[no-untyped-def]
-    """Outputs of one call; before the last part of a reduction their tiles must still be poison."""
+    """Take the outputs of one call; before the last part of a reduction the output's tiles must still be poison."""
     for number in range(reads, operands):
         tile, raw = layout[number], contents[number]
         tile.check_poison(raw)
@@ -161,7 +161,7 @@ def _rounds(choice: KernelChoice, extents: Mapping[str, int], taken: Mapping[str
 
 
 def _extra(choice: KernelChoice, taken: Mapping[str, int], partial: bytes | None, flags: int) -> list[bytes]:
-    """Contents of the operands behind the declared ones: scratch, then partial results."""
+    """Contents of the operands that follow the declared ones: scratch, then partial results."""
     extra = []
     if choice.scratch_bytes(taken):
         extra.append(bytes([POISON]) * choice.scratch_bytes(taken))

@@ -78,9 +78,10 @@ def same_bits(left: Array, right: Array) -> bool:
 
 
 def assert_tiling_changes_nothing(kernels: Kernels, case: Case, choice: KernelChoice, splits: int = 3) -> Array:
-    """The untiled result, after random splits gave the same bits, in tiles and in the whole tensors, and over an input.
+    """Assert that random tiles give the bits of the untiled result, which is returned.
 
-    Where a cut reduction changes the order of additions, nearly the same.
+    Tiles are buffers of their own, or lie in the whole tensors; the output is also written over an input. Where a cut
+    reduction changes the order of additions, results may differ by roundings.
     """
     untiled = case.result(kernels, choice)
     generator = np.random.default_rng(len(case.shape) + sum(case.shape))
@@ -101,7 +102,7 @@ def terms(choice: KernelChoice) -> int:
 
 
 def _reorders(choice: KernelChoice, steps: Mapping[str, int]) -> bool:
-    """Whether the steps cut a reduction while others stay whole inside of it."""
+    """Whether the steps cut a reduction that has whole reductions inside of it."""
     reductions = [item for item in choice.nest.dimensions if item.iteration is not Iteration.PARALLEL]
     cut = any(steps[item.name] < item.extent for item in reductions)
     return cut and sum(item.extent > 1 for item in reductions) > 1

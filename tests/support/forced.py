@@ -62,7 +62,7 @@ class Forced:
 
 
 def levels_platform(*, asynchronous: bool, homes: str = "l2") -> Platform:
-    """The core addresses l1; activations live in ``homes``, constants in l3 or in l4 behind it.
+    """A platform whose core addresses l1; activations live in ``homes``, constants in l3 or in l4 behind l3.
 
     The pools stand in a chain: what lives in l4 travels through l3 and l2.
     """
@@ -86,7 +86,7 @@ def levels_platform(*, asynchronous: bool, homes: str = "l2") -> Platform:
 
 
 def late_platform(folder: Path) -> Path:
-    """A platform file: qemu-virt-rv32 with links that need not be waited for at once, so that second slots pay."""
+    """A platform file: qemu-virt-rv32 with asynchronous links, over which second slots pay."""
     synchronous = "asynchronous = false"
     text = (PLATFORMS / "qemu-virt-rv32.toml").read_text(encoding="utf-8")
     assert text.count(synchronous) == 2
@@ -96,7 +96,7 @@ def late_platform(folder: Path) -> Path:
 
 
 def late_tiles(folder: Path, cores: int = 1, *, near: bool = False) -> Path:
-    """A platform file: this machine with a small l1, and links that need not be waited for at once.
+    """A platform file: this machine with a small l1 and asynchronous links.
 
     With ``near`` tensors between layers may stay in l1.
     """
@@ -111,12 +111,12 @@ def late_tiles(folder: Path, cores: int = 1, *, near: bool = False) -> Path:
 
 
 def wait_count(model: Generated) -> int:
-    """Waits in the text of the C."""
+    """The number of waits in the generated C."""
     return len(WAIT.findall(model.files[f"{model.prefix}.c"].decode()))
 
 
 def without_wait(model: Generated, number: int) -> Generated:
-    """One wait of the generated C is gone."""
+    """The model without one of the waits in its generated C."""
     name = f"{model.prefix}.c"
     source = model.files[name].decode()
     found = list(WAIT.finditer(source))[number]
@@ -212,7 +212,7 @@ def late_library(folder: Path, models: Sequence[Generated]) -> Path:
 
 
 def run(executable: Path, model: Generated, inputs: Sequence[Array], folder: Path) -> bytes:
-    """What the model writes for some inputs; a sanitizer's complaint is an error."""
+    """The outputs of the model for some inputs; a sanitizer's complaint is an AssertionError."""
     (found,) = run_each(executable, [(model, inputs)], folder)
     assert isinstance(found, bytes), (model.prefix, found)
     return found
@@ -260,7 +260,7 @@ def random_inputs(graph: Graph, seed: int) -> list[Array]:
 
 
 def differences(cases: Sequence[Forced], folder: Path, objects: Path, seed: int) -> list[str]:
-    """Cases whose tiled output is another than the untiled one, in words; ``objects`` keeps compiled kernels."""
+    """In words, the cases whose tiled output differs from the untiled one; ``objects`` is for compiled kernels."""
     models = [model for case in cases for model in (case.tiled, case.untiled)]
     executable = build(folder, models, late_library(objects, models))
     inputs = [random_inputs(case.graph, seed) for case in cases]

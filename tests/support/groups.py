@@ -92,7 +92,7 @@ def two_stages(rows: int = 3, kind: BufferKind = BufferKind.INTERMEDIATE, late: 
 
 
 def in_channel_tiles(rows: int = 3) -> Plan:
-    """The same, with two channels at a time in the first stage: each row of the ring is written in two parts."""
+    """As ``two_stages``, but the first stage makes two channels at a time, so it writes each ring row in two parts."""
     plan = two_stages(rows)
     first, second = kernel_steps(plan.program)
     across = plans.along("c", 4)
@@ -125,7 +125,7 @@ def run_together(plan: Plan, cuts: tuple[Index, Index], runs: tuple[Runs, Runs],
 
 
 def with_ring(plan: Plan, name: str, rows: int) -> Plan:
-    """The tensor (channels last, rows on axis 2) as a ring of its rows."""
+    """The buffer of a tensor (channels last, rows on axis 2) as a ring of some of the tensor's rows."""
 
     def shortened(shape: tuple[int, ...]) -> tuple[int, ...]:
         return (*shape[:2], rows, *shape[3:])
@@ -189,7 +189,7 @@ def folded(axis: AxisRange, whole: dict[str, int]) -> AxisRange:
 
 
 def placed_apart(plan: Plan) -> Plan:
-    """All placed buffers one behind the other in their pools, nothing over anything."""
+    """The plan with all placed buffers one behind the other in their pools, so that none share bytes."""
     pools = {item.buffer: item.pool for item in plan.placements}
     at = dict.fromkeys(pools.values(), 0)
     placements = []

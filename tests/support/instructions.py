@@ -109,7 +109,7 @@ def program(examples: Sequence[Example], platform: Platform, folder: Path) -> Pa
 
 
 def results(elf: Path, platform: Platform, examples: Sequence[Example]) -> list[dict[str | int, int]]:
-    """What each example shows, as unsigned words."""
+    """The words that each example shows, unsigned."""
     lines: list[str] = []
     assert simulate(platform, elf, 60, heard=lines.append) == 0
     words = iter([int(line, 16) for line in lines])

@@ -81,7 +81,10 @@ class InterpretedMemory(Memory):
         return address
 
     def call(self, choice: KernelChoice, sources: tuple[str, ...], views: Sequence[View], flags: int) -> None:
-        """The same with addresses of the machine; AssertionError if the interpreter refuses what the kernel does."""
+        """Call a kernel with addresses of the machine in place of this process's.
+
+        Raises AssertionError if the interpreter refuses what the kernel does.
+        """
         packed = b"".join(
             struct.pack("<II", self._inside(view.base), self._moved(bytes(view.shape.contents)) if view.shape else 0)
             for view in views

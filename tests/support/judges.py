@@ -43,7 +43,7 @@ def _reference(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> Outputs:
     try:
         with np.errstate(all="ignore"):
             arrays = onnx.reference.ReferenceEvaluator(model).run(None, dict(feeds))
-    except Exception as error:  # likewise
+    except Exception as error:  # whatever the reference evaluator raises, it has no outputs
         return str(error) or type(error).__name__
     return {output.name: np.asarray(array) for output, array in zip(model.graph.output, arrays, strict=True)}
 

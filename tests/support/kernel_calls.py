@@ -100,7 +100,7 @@ class KernelProcess:
 
 
 def _end(running: list[subprocess.Popen[bytes]]) -> None:
-    """The process ends with its requests."""
+    """End the process by closing its standard input, from which it reads requests."""
     while running:
         process = running.pop()
         assert process.stdin is not None

@@ -26,7 +26,7 @@ _FLOATS = 1e-4
 
 
 def wrong_kernels(graph: Graph, feeds: Mapping[str, Array], chance: random.Random) -> tuple[int, list[str]]:
-    """How many kernels ran, and which of them differ from the reference, in words; each node once, in drawn orders."""
+    """Run the kernels of each node once, in drawn memory orders: how many ran, and in words which were wrong."""
     values = evaluate(graph, feeds)
     tried, wrong = 0, []
     for node in graph.nodes:
@@ -49,7 +49,7 @@ def wrong_kernels(graph: Graph, feeds: Mapping[str, Array], chance: random.Rando
 
 
 def _alone(node: Node, graph: Graph, chance: random.Random) -> Graph:
-    """A graph of one node, whose tensors lie in memory in orders of their own."""
+    """A graph of one node, each of whose tensors has a drawn memory order."""
     tensors = {name: graph.tensor(name) for name in (*node.inputs, *node.outputs) if name}
     for name, tensor in tensors.items():
         if tensor.data is None:

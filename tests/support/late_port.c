@@ -92,8 +92,8 @@ void late_port_layer_done(uint32_t layer)
     }
 }
 
-/* A copy for which nobody waited never happened. The variable is for tests of what bits alone show.
- */
+/* A copy for which nobody waited never happened. Under LATE_PORT_FORGETS the program goes on, for
+ * tests of what the bits alone show. */
 __attribute__((destructor)) static void require_all_waited_for(void)
 {
     if (pending_count > 0 && getenv("LATE_PORT_FORGETS") == NULL) {

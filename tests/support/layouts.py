@@ -9,7 +9,7 @@ from tilewright.rewrites.views import is_view
 
 
 def places(shape, order):
-    """The position in memory of each element, in an array of that shape."""
+    """The position in memory of each element of a tensor, as an array of the tensor's shape."""
     extents = [shape[axis] for axis in order]
     stored = np.arange(int(np.prod(shape))).reshape(extents)
     return np.transpose(stored, np.argsort(order)) if shape else stored.reshape(())

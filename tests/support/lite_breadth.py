@@ -21,7 +21,7 @@ def _listed(*numbers: int) -> Value:
 def _moved(
     name: str, operator: str, x: Shape, y: Shape, *numbers: Value, outputs: int = 1, **options: object
 ) -> LiteCase:
-    """Elements that move; scales do not change."""
+    """An operator that moves elements and leaves the scale as it is, such as SLICE."""
     made = Made(name)
     source = made.value(*x)
     after = [replace(source, shape=y)] * outputs
@@ -31,7 +31,7 @@ def _moved(
 
 
 def _real(name: str, operator: str, *shapes: tuple[int, ...], positive: bool = False, **options: object) -> LiteCase:
-    """Float32; the last shape is that of the output."""
+    """An operator on float32; the last of the shapes is that of the output."""
     made = Made(name, "float32")
     values = [Value(shape, "float32") for shape in shapes]
     inputs = tuple(range(len(shapes) - 1))
@@ -40,7 +40,7 @@ def _real(name: str, operator: str, *shapes: tuple[int, ...], positive: bool = F
 
 
 def _pair(name: str, operator: str, kind: str, y_kind: str = "", scale: float = 0.0, **options: object) -> LiteCase:
-    """Two operands that broadcast; with a scale for the output, each operand has its own."""
+    """Two operands that broadcast. With ``scale``, which is the output's, each operand has a scale of its own."""
     made = Made(name, kind if kind in ("int8", "uint8", "int16") else "float32")
     a, b = made.value(2, 3, 4, 5), made.value(4, 1)
     y = Value((2, 3, 4, 5), y_kind or kind)
@@ -57,7 +57,7 @@ def _pair(name: str, operator: str, kind: str, y_kind: str = "", scale: float = 
 
 
 def _chosen(name: str, kind: str) -> LiteCase:
-    """Elements of two tensors by a condition."""
+    """SELECT_V2: a condition chooses between the elements of two tensors."""
     made = Made(name, kind)
     a = made.value(2, 3, 4)
     values = [Value((2, 3, 1), "bool"), a, replace(a, shape=(1, 3, 4)), a]
@@ -65,7 +65,7 @@ def _chosen(name: str, kind: str) -> LiteCase:
 
 
 def _picked(name: str, operator: str, shape: Shape, y: Shape, most: int, **options: object) -> LiteCase:
-    """Elements by indices that are an input."""
+    """An operator that takes elements by indices, which are an input."""
     made = Made(name)
     x = made.value(5, 4, 3)
     case = made.case([x, Value(shape, "int32"), replace(x, shape=y)], Step(operator, (0, 1), (2,), options), (0, 1))

@@ -37,7 +37,7 @@ def _softmax(name: str, scale: float, kind: str = "int8") -> LiteCase:
 
 
 def _function(name: str, operator: str, scale: float, y_scale: float, y_zero: int, **options: object) -> LiteCase:
-    """All 256 values of x, whatever the runs."""
+    """A function of one element; every run has all 256 values of x."""
     made = Made(name)
     x = made.value(1, 256, scale=(scale,))
     if operator == "RELU6":
@@ -50,7 +50,7 @@ def _function(name: str, operator: str, scale: float, y_scale: float, y_zero: in
 
 
 def _between(name: str, operator: str, x_type: str, y_type: str, ratio: float, **options: object) -> LiteCase:
-    """From one scale to another, ``ratio`` times as large, and from type to type."""
+    """A conversion from x_type to y_type, and to a scale ``ratio`` times as large."""
     made = Made(name)
     zeros = {kind: made.zero() if kind == "int8" else (0,) for kind in (x_type, y_type)}
     x = Value((1, 3, 40), x_type, made.scale(1e-4, 1e-3), zeros[x_type])
@@ -59,7 +59,7 @@ def _between(name: str, operator: str, x_type: str, y_type: str, ratio: float, *
 
 
 def _quantize(name: str) -> LiteCase:
-    """Quotients at and beside halves."""
+    """QUANTIZE of numbers whose quotients by the scale are halves (0.5, 1.5, ...) or next to halves."""
     made = Made(name)
     y = Value((1, 400), "int8", (0.25,), (3,))
     halves = np.arange(-200, 200, dtype=np.float32) * np.float32(0.125)

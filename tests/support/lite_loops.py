@@ -26,7 +26,7 @@ def one(number: int) -> Value:
 
 
 def _until(steps: int, others: list[Value]) -> Part:
-    """Whether a loop whose first tensor counts goes on."""
+    """The condition of a loop whose first tensor counts: it goes on while that is less than ``steps``."""
     values = [_NUMBER, *others, one(steps), Value((), "bool")]
     last = len(values) - 1
     return Part(values, [Step("LESS", (0, last - 1), (last,))], tuple(range(len(others) + 1)), (last,))
@@ -90,7 +90,7 @@ def _written(values: list[Value], body: list[Step]) -> tuple[list[Value], list[S
 
 
 def counted(name: str) -> LiteCase:
-    """A loop over int8 that doubles, three times."""
+    """A loop that doubles an int8 tensor three times."""
     made = Made(name)
     x = Value((2, 7), "int8", (0.02,), (3,))
     step = Step("ADD", (1, 1), (3,), {"activation": "NONE"})

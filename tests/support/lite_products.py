@@ -22,7 +22,7 @@ def _convolution(name: str, activation: str, padding: str, channels: int) -> Lit
 
 
 def _halves(name: str) -> LiteCase:
-    """Sums and biases of 64 bits."""
+    """CONV_2D of int16 whose bias and sums need 64 bits."""
     made = Made(name, "int16")
     x, w = made.value(1, 6, 5, 24, scale=(0.0009,)), made.weights((5, 3, 3, 24), 0, 5)
     bias = made.rng.integers(-(1 << 24), 1 << 24, 5)
@@ -58,7 +58,7 @@ def _halves_of(name: str, operator: str, *, narrow: bool = False) -> LiteCase:
 
 
 def _transposed(name: str, kind: str, padding: str) -> LiteCase:
-    """The output's shape is an input of the model, but for float32."""
+    """TRANSPOSE_CONV; the output's shape is an input of the int8 model and a constant of others."""
     made = Made(name, kind)
     shape = (2, 6, 10, 3) if padding == "SAME" else (2, 8, 11, 3)
     x, w = made.value(2, 6, 5, 4), made.weights((3, 3, 3, 4), 0, 3)
@@ -97,7 +97,7 @@ def _hybrid(name: str, operator: str, channels: int, *, asymmetric: bool = False
 
 
 def _nibbles(name: str, operator: str) -> LiteCase:
-    """Weights in four bits."""
+    """An operator of int8 whose weights have four bits."""
     made = Made(name)
     x, w = made.value(2, 15), made.weights((5, 15), 0, 1)
     y, options = made.value(2, 5, scale=made.scale(0.02, 0.4)), {"activation": "NONE"}
@@ -126,7 +126,7 @@ def _dense(name: str, channels: int) -> LiteCase:
 
 
 def _large(name: str) -> LiteCase:
-    """Factors above 1 and between 1/2 and 1, which shift sums left or not at all."""
+    """FULLY_CONNECTED whose factors lie above 1 (sums are shifted left) or between 1/2 and 1 (sums are not shifted)."""
     made = Made(name)
     x, w = made.value(1, 5, scale=(0.9,)), made.weights((4, 5), 0, 4)
     w = Value(w.shape, "int8", (0.6, 0.011, 0.9, 0.0007), w.zero_point, w.data)

@@ -24,7 +24,7 @@ _FIXED = {
 
 
 def random_case(number: int) -> LiteCase:
-    """A model with random inputs for three runs; numbers take the kinds of operators in turn."""
+    """A model with random inputs for three runs; consecutive numbers take the kinds of operators in turn."""
     kind = ("int8", "int16")[number // len(_KINDS) % 2]
     make = tuple(_KINDS.values())[number % len(_KINDS)]
     return make(Made(f"random {number}", kind))

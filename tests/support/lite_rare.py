@@ -60,7 +60,7 @@ def _log_softmax(name: str, kind: str, scale: float) -> LiteCase:
 
 
 def _pair(name: str, operator: str, kind: str, judge: str = "litert") -> LiteCase:
-    """Operands that broadcast, each with its scale; about a third of the elements stand for the same numbers."""
+    """Two operands that broadcast, each with its scale; about a third of the elements have equal real values."""
     made = Made(name, kind)
     a, b, y = (
         made.value(*shape, scale=(0.01 * (index + 1),)) for index, shape in enumerate(((2, 3, 4), (4,), (2, 3, 4)))
@@ -83,7 +83,7 @@ def _joined(name: str) -> LiteCase:
 
 
 def _sizes(name: str, kind: str) -> LiteCase:
-    """ABS of integers without scale."""
+    """ABS of integers that have no scale."""
     made = Made(name, "float32")
     case = made.case([Value((3, 7), kind), Value((3, 7), kind)], Step("ABS", (0,), (1,)), judge="litert")
     return replace(case, inputs=(made.rng.integers(-30000, 30000, case.inputs[0].shape).astype(kind),))

@@ -24,7 +24,7 @@ def _beside_ties(ratio: float) -> Array:
 
 
 def _scaled(name: str) -> tuple[Made, Value, Value]:
-    """An input, and an output with another scale."""
+    """An operator with one input and an output of another scale."""
     made = Made(name, "int16")
     x = made.value(1, _COUNT, scale=made.scale(1e-4, 1e-3))
     return made, x, replace(x, scale=(float(np.float32(x.scale[0] * made.rng.uniform(0.4, 2.0))),))

@@ -54,7 +54,7 @@ def _mean(name: str, operator: str) -> LiteCase:
 
 
 def _quotient(name: str, kind: str, judge: str = "tflm") -> LiteCase:
-    """Divisors that are no zero."""
+    """DIV with divisors whose real value is not zero."""
     made = Made(name, kind)
     a, b = made.value(2, 3, 4, 5, scale=(0.05,)), made.value(4, 1, scale=(0.03,))
     case = made.case([a, b, made.value(2, 3, 4, 5, scale=(0.11,))], Step("DIV", (0, 1), (2,)), (0, 1), judge)
@@ -63,7 +63,7 @@ def _quotient(name: str, kind: str, judge: str = "tflm") -> LiteCase:
 
 
 def _whole(name: str, operator: str, kind: str, judge: str = "tflm", **options: object) -> LiteCase:
-    """Integers without scale, small enough for products."""
+    """An operator on integers that have no scale, so small that products do not overflow."""
     made = Made(name, "float32")
     values = [Value((2, 3, 4), kind), Value((4,), kind), Value((2, 3, 4), kind)]
     case = made.case(values, Step(operator, (0, 1), (2,), options), (0, 1), judge)

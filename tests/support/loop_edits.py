@@ -69,7 +69,10 @@ def _swapped(body: list[Step], at: int, random: Random, turns: int) -> None:
 
 
 def _other_rows(body: list[Step], at: int, random: Random, turns: int) -> None:
-    """Of a copy both ends move alike: what arrives is consistent, and not what the kernel asks for."""
+    """Move the rectangle of a copy's source, of both ends of a copy, or of one read; or wait for another number.
+
+    Where both ends move, the copy is consistent, but brings rows that the kernel does not ask for.
+    """
     step = _plain(body, at)
     if isinstance(step, CopyStart):
         axis, by = random.randrange(len(step.source.rectangle)), random.choice([-1, 1])

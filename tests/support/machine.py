@@ -15,7 +15,7 @@ from support.walk import Bounds, Rectangle, copied, events, rectangle
 
 @dataclass(slots=True)
 class Machine:
-    """Memories by name (pools, and the caller's buffers), full of rubbish but for inputs and constants."""
+    """Memories by name (pools, and the caller's buffers): constants, inputs, and rubbish everywhere else."""
 
     plan: Plan
     graph: Graph
@@ -66,7 +66,11 @@ class Machine:
         return {item.name: self.home(buffers[item.buffer]).copy() for item in self.plan.outputs}
 
     def kernel(self, node: Node, step: Kernel, buffers: Mapping[str, Buffer], tile: int, bounds: Bounds) -> None:
-        """Whole tensors with rubbish around what the operands hold go in; what the writes want comes out."""
+        """Compute a kernel call by the operator's reference.
+
+        The reference gets whole tensors, with rubbish around what the operands hold; of its result only the rectangles
+        of the writes are stored.
+        """
         arrays: dict[str, Array] = {}
         for operand in step.reads:
             buffer = buffers[operand.buffer]

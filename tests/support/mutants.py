@@ -171,7 +171,7 @@ class _Bench:
     weights: bytes = b""
 
     def outcome(self, plan: Plan, verdicts: Verdicts) -> str:
-        """Empty if the plan is harmless, else what went wrong."""
+        """The empty text if the plan is harmless, else what went wrong."""
         if not self.sound:
             self.sound = _key(self.network.files(self.network.plan), self.network.plan)
         try:
@@ -191,7 +191,7 @@ class _Bench:
         return self.known[key]
 
     def run_sound(self, verdicts: Verdicts) -> None:
-        """Run the network's own plan; ``wanted`` is what it computes."""
+        """Run the network's own plan; its outputs become ``wanted``."""
         plan, folder = self.network.plan, self.network.folder
         folder.mkdir(parents=True, exist_ok=True)
         inputs = [array for run in range(INPUTS) for array in _random_inputs(plan, self.seed + run)]

@@ -93,7 +93,7 @@ class Mutation:
 
 
 def mutations(plan: Plan, chance: random.Random) -> list[Mutation]:
-    """One change for each place of the plan, in random order; which one is drawn by ``chance``."""
+    """One change for each place of the plan, in random order; ``chance`` draws what each place becomes."""
     tokens = sorted({step.token for _, step in _steps(plan) if isinstance(step, TOKENS)})
     found = [_drawn(path, value, tokens, chance) for path, value in _places(plan, ())]
     found += list(_marks(plan, chance))

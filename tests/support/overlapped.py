@@ -34,7 +34,7 @@ def tensors(choice: KernelChoice) -> Iterator[TensorOperand]:
 
 
 def check_over(choice: KernelChoice, graph: Graph, feeds: Mapping[str, Array], sources: tuple[str, ...] = ()) -> int:
-    """Assert that a kernel gives at its least distances from each read the bits that it gives apart from it.
+    """Assert that a kernel gives the same bits with its output as near as allowed to each read as with both apart.
 
     Returns how many distances were tried.
     """
@@ -55,7 +55,10 @@ def check_over(choice: KernelChoice, graph: Graph, feeds: Mapping[str, Array], s
 def ways(
     choice: KernelChoice, graph: Graph, position: int, by: Clearance, align: int = 1
 ) -> Iterator[tuple[int, KernelChoice]]:
-    """The least distances below a read, multiples of ``align``, forward and then backward; and who walks so."""
+    """The least distance in bytes below a read, a multiple of ``align``, with the kernel as it walks forward.
+
+    Then the same for the kernel as it walks backward, if it may.
+    """
     yield -(-by.least_bytes // align) * align, choice
     if by.above_bytes is not None:
         read = choice.reads[position]

@@ -8,7 +8,7 @@ from tilewright.placement import Item, PoolLimit
 
 
 def is_sound(items: Sequence[Item], pools: Sequence[PoolLimit], placements: Mapping[str, tuple[str, int]]) -> bool:
-    """Whether a placement obeys every rule; items are sets of bytes. Views are of items that are none."""
+    """Whether a placement obeys every rule, with items as sets of byte addresses. No view is a view of a view."""
     limits = {pool.name: pool.size_bytes for pool in pools}
     roots = {item.name: item.at_offset[0] if item.at_offset else item.name for item in items}
     return all(_alone(item, limits, placements) for item in items) and all(

@@ -40,7 +40,7 @@ class Place:
 def _node(
     operator: str, *operands: object, opset: int = 19, outputs: int = 1, **attributes: object
 ) -> Callable[[], onnx.ModelProto]:
-    """A model of one node; tuples are shapes of inputs, arrays are constants, None is absent."""
+    """A model of one node; of its operands, tuples are shapes of inputs, arrays are constants, None is absent."""
 
     def model() -> onnx.ModelProto:
         build = ModelBuilder(opset)

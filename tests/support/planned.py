@@ -30,7 +30,7 @@ def far_platform(
     asynchronous: bool = False,
     reach: tuple[str, ...] = ("l1",),
 ) -> Platform:
-    """The core addresses ``reach``; sram and flash are linked with l1."""
+    """A platform whose core addresses the pools ``reach``; links join sram and flash with l1."""
     pools = (
         Pool("l1", l1_bytes, 16, 1, 0, Access.READ_WRITE, NEAR_KINDS),
         Pool("sram", sram_bytes, 16, 1, 0, Access.READ_WRITE, HOME_KINDS),
@@ -46,14 +46,14 @@ def far_platform(
 
 
 def near_platform(sram_bytes: int | None = 1 << 22) -> Platform:
-    """The core addresses everything; nothing moves."""
+    """A platform without links, whose core addresses sram and flash."""
     platform = far_platform(None, sram_bytes, reach=("sram", "flash"))
     sram = replace(platform.pools[1], holds=HOME_KINDS + NEAR_KINDS)
     return replace(platform, name="near", pools=(sram, platform.pools[2]), links=())
 
 
 def with_cores(platform: Platform, count: int) -> Platform:
-    """The platform with so many cores, which cost next to nothing to fork to: all that can be shared is."""
+    """The platform with ``count`` cores and a fork of one cycle, so that every call that can be split is split."""
     return replace(platform, core=replace(platform.core, count=count), costs=Costs(fork_cycles=1.0))
 
 
@@ -68,7 +68,7 @@ def planned(graph: Graph, platform: Platform, **changes: object) -> Planned:
 
 
 def plan_of(graph: Graph, platform: Platform, found: Planned) -> Plan:
-    """What was decided, as one value, without a model file."""
+    """The plan of a planned graph; its fields about the model file are made up."""
     schedule = found.schedule
 
     def interface(names: tuple[str, ...]) -> tuple[InterfaceTensor, ...]:

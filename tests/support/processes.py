@@ -22,7 +22,7 @@ def left_over(program: Path) -> list[str]:
 
 
 def left_after(program: Path, seconds: float) -> list[str]:
-    """Those that are left over even then; what was killed needs a moment of a processor to be gone."""
+    """Processes that are left over after so many seconds; a killed process needs a moment of CPU time to be gone."""
     end = time.monotonic() + seconds
     while (found := left_over(program)) and time.monotonic() < end:
         time.sleep(0.05)

@@ -44,7 +44,7 @@ def random_columns(seed: int) -> RandomModel:
 def random_rows(seed: int, columns: tuple[int, int] = (2, 8)) -> RandomModel:
     """Always the same model for the same seed: int8 or float32, 4 to 10 operators on images of 8 to 20 rows.
 
-    Many quantised ones end in a mean. The images have at least and at most so many columns.
+    Many quantised ones end in a mean. ``columns`` are the fewest and the most columns of the images.
     """
     chance = random.Random(seed)
     numbers = np.random.default_rng(seed)

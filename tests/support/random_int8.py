@@ -50,8 +50,8 @@ class QuantizedModel(RandomModel):
         return self.add("DequantizeLinear", name, *self.pair(name))
 
     def fitting(self, values: Array) -> tuple[np.float32, int]:
-        """A scale that is a power of two and a zero point, for most of some values."""
-        # What cancels out gets no scale beyond the 16 bits by which kernels let scales of one sum differ.
+        """A scale that is a power of two and a zero point, which represent most of the values."""
+        # Kernels let scales of one sum differ by at most 16 bits, and values that cancel out would get a tiny scale.
         largest = max(float(np.abs(values).max()), 2.0**-4)
         exponent = int(np.ceil(np.log2(largest / 127.0))) - self.chance.choice((0, 0, 1))
         return np.float32(2.0**exponent), self.zero_point()

@@ -127,9 +127,9 @@ Step = Callable[[RandomModel], None]
 
 
 def grown(model: RandomModel, steps: Sequence[Step], count: int) -> RandomModel:
-    """The model with that many more operators; conversions around one are not counted.
+    """The model with ``count`` more operators; conversions around an operator are not counted.
 
-    Outputs are what nothing reads, and now and then something that is read.
+    Outputs are all tensors that no node reads, and for some seeds one more.
     """
     for _ in range(60 * count):
         before = (dict(model.values), list(model.nodes), dict(model.constants))

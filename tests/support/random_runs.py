@@ -60,7 +60,8 @@ def random_case(
 ) -> RandomCase:
     """The model in C: tiles of random steps in a large l1, or what a random size of l1 makes necessary.
 
-    With sizes given, the first of them that it fits, and no tiles drawn. For every second seed tensors may stay in l1.
+    With ``given_sizes`` l1 has the first of these sizes that the model fits, and no tiles are drawn. For every second
+    seed whole tensors may stay in l1.
     """
     chance = random.Random(seed)
     path = folder / f"{prefix}.onnx"
@@ -113,7 +114,7 @@ def _drawn(graph: Graph, chance: random.Random) -> dict[str, TileSteps]:
 
 
 def _relax(error: TilewrightError, sizes: list[int], tiles: dict[str, TileSteps]) -> None:
-    """Take back a step that is not possible, or take a larger l1; raises the error if that is no way out."""
+    """Drop a drawn step of the layer that the error names, or take a larger l1; else raises the error."""
     if error.code == "tile-override" and tiles:
         layer = error.at[0].partition(" (")[0]
         name = layer if layer in tiles else next(reversed(tiles))
@@ -185,11 +186,11 @@ def _problem(case: RandomCase, executable: Path, folder: Path, compare: Compare)
 
 
 def _by_runtime(model: RandomModel, name: str, got: Array, compare: Compare) -> str | None:
-    """How ONNX Runtime differs from what we give; None where it lacks an operator or a type."""
+    """In words, how ONNX Runtime's outputs differ from the C's; None where ONNX Runtime lacks an operator or a type."""
     feeds = {item: model.values[item] for item in model.inputs}
     try:
         wanted = runtime_outputs(model.proto(), feeds)[name]
-    except Exception:  # whatever it raises, it is no judge here
+    except Exception:  # whatever ONNX Runtime raises, it is no judge here
         return None
     if wanted.shape != got.shape or wanted.dtype != got.dtype:
         return f"{wanted.dtype}{list(wanted.shape)}"

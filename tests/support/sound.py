@@ -75,7 +75,7 @@ APART = Stores(WriteOrder.RASTER, (0,), ("d0",), apart=("d1",))
 
 
 def stored(plan: Plan, stores: Stores) -> Plan:
-    """The second layer's kernel with another order of stores."""
+    """The plan whose second layer's kernel stores in another order."""
     return on_step(plan, kernel("relu"), lambda step: replace(step, stores=stores))
 
 
@@ -87,7 +87,7 @@ def window(rows: int, behind: int, stores: Stores = RASTER) -> Plan:
 
 
 def above(plan: Plan, bytes_above: int) -> Plan:
-    """relu.y begins so many bytes above relu.x, which may trail it."""
+    """relu.y begins ``bytes_above`` bytes above relu.x, and relu.x may trail relu.y."""
     relation = Relation(RelationKind.TRAILS, "relu.x", "relu.y", 0)
     plan = replace(plan, relations=(*BASE.relations, relation))
     return moved(moved(plan, "relu.x", 64), "relu.y", 64 + bytes_above)

@@ -39,7 +39,7 @@ def stored_at_once() -> Plan:
 
 
 def added_elsewhere() -> Plan:
-    """The second part of the reduction is added to other results than the first."""
+    """The parts of the reduction are added to different elements of the result."""
     moving = (AxisRange((("o", 1), ("c", 1)), 0, -1, 1, 4),)
     return on_step(REDUCTION, kernel("mv"), write(rectangle=moving))
 
@@ -79,7 +79,7 @@ def producer_partly_written() -> Plan:
 
 
 def tiles_written_twice() -> Plan:
-    """Tiles of four rows every three rows."""
+    """A tile of four rows begins every three rows, so that neighbouring tiles both write one row."""
     rows = (plans.along("oc", 4), plans.along("oh", 8, 0, 1), plans.whole(4))
     plan = with_buffer(BASE, "conv.y", shape=(2, 4, 4), strides_bytes=(16, 4, 1), slot_bytes=32, size_bytes=64)
     plan = replace(plan, placements=plans.shifted(plan, {"conv.scratch": 112}))

@@ -43,7 +43,7 @@ Spoilt = dict[str, tuple[Rule, Callable[[], Plan]]]
 
 
 def use(**fields: object) -> Plan:
-    """Another report of pool l1, which is full."""
+    """The plan with another report of the use of pool l1, which is full."""
     stated = replace(BASE.pool_use[0], **fields)  # type: ignore[arg-type]
     return replace(BASE, pool_use=(stated, *BASE.pool_use[1:]))
 

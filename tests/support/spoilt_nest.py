@@ -90,7 +90,7 @@ def transposed(behind: int) -> Plan:
 
 
 def pooled_in_place() -> Plan:
-    """The kernel that runs in place with the maps of a 3x3 window."""
+    """relu, which runs in place, has the maps of a 3x3 pooling window."""
     plan = on_step(trails(0, 0), kernel("relu"), lambda step: replace(step, symbol="tw_max_pool_3x3"))
     maps = ((plans.along("d0", 4, 1, 1), plans.along("d1", 32, 1, 1)), (plans.along("d0", 4), plans.along("d1", 32)))
     facts = tuple(replace(item, kernel="tw_max_pool_3x3") if item.name == "relu" else item for item in plan.layers)

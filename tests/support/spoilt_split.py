@@ -37,7 +37,7 @@ SPLIT = Split(
 
 
 def shared(split: Split = SPLIT, cores: int = 4) -> Plan:
-    """Each core has one row of the tile's three."""
+    """The plan in which three cores share the convolution: each computes one of a tile's three rows."""
     views = buffer("conv.views", BufferKind.SCRATCH, (672,), "l1")
     plan = replace(
         BASE,

@@ -134,5 +134,5 @@ def depth(name: str, functions: Functions, pointed: Pointed, above: tuple[str, .
 
 
 def with_frame(functions: Functions, name: str, frame_bytes: int) -> dict[str, Function]:
-    """The same with a frame of another size."""
+    """The function with a frame of another size in bytes."""
     return {**functions, name: replace(functions[name], frame_bytes=frame_bytes)}

@@ -202,7 +202,7 @@ def initialised() -> Stateful:
 
 
 def crossed() -> Stateful:
-    """Two states that change places in each run."""
+    """Each of two states follows from the other: s becomes t + x, and t becomes -s."""
     build = ModelBuilder()
     s, t, x = build.input("s", [7]), build.input("t", [7]), build.input("x", [7])
     build.node("Add", t, x, output="n")

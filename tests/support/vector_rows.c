@@ -56,7 +56,7 @@ static void lookup(const struct tilewright_view *views, uint32_t seed)
 
 typedef void kernel(const struct tilewright_view *views, uint32_t seed);
 
-/* Elements of y that differ. */
+/* The number of elements of y that differ. */
 static uint32_t compare(kernel *run)
 {
     const int32_t count = between(1, MOST);

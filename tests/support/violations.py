@@ -198,7 +198,7 @@ def _others() -> Iterator[OneNode]:
 
 
 def changed(one: OneNode) -> Iterator[OneNode]:
-    """The node with one operand of another shape or type, and with one more; each also with all but x constant."""
+    """The node with one operand of another shape or type, or one more operand; each also with all but x constant."""
     for other in _changed(one):
         yield other
         known = frozenset(at for at, array in enumerate(other.operands) if at and array is not None)
@@ -213,7 +213,7 @@ def _changed(one: OneNode) -> Iterator[OneNode]:
         for what, other in (*_other_shapes(array), *_other_types(array)):
             operands = (*one.operands[:at], other, *one.operands[at + 1 :])
             yield replace(one, operands=operands, changed=f"input {at}: {what}")
-    # Up to where the operator has inputs, one more may be sound.
+    # Where the operator has optional inputs left, one more operand may be sound.
     if not one.operands:
         return
     operands = (*one.operands, one.operands[0])

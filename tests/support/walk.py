@@ -37,7 +37,7 @@ def _times(runs: Runs) -> list[tuple[int, int]]:
 
 @cache
 def _grid(loop: Loop, runs: Runs) -> list[Bounds]:
-    """The bounds of each combination of tiles that a step enumerates; a wait enumerates nothing."""
+    """For each run of a step the bounds of the indices that the step names; no bounds for a wait, which names none."""
     blocks: list[Bounds] = [{}] if runs.over else [{}] * runs.count
     for name in runs.over:
         blocks = [{**block, **bounds} for block in blocks for bounds in _tiles(loop, name)]

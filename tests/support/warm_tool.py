@@ -157,7 +157,7 @@ def _run(words: list[str]) -> int:
 
 
 def _status(code: object) -> int:
-    """As Python ends after sys.exit(code)."""
+    """The exit status with which Python ends after sys.exit(code)."""
     if code is None or isinstance(code, int):
         return (code or 0) & 0xFF
     sys.stderr.write(f"{code}\n")
@@ -165,7 +165,7 @@ def _status(code: object) -> int:
 
 
 def make(folder: Path) -> Path:
-    """The interpreter of a folder, in which nobody listens yet."""
+    """Make the interpreter of a folder; no process listens there yet."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "interpreter").write_text(f"{sys.executable}\n", encoding="utf-8")
     program = folder / "python"

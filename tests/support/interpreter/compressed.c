@@ -82,7 +82,7 @@ static uint32_t branch_offset(uint16_t word)
     return extended(offset, 8);
 }
 
-/* Words beside a register of the eight, and the address of one on the stack. */
+/* c.lw and c.sw relative to one of registers 8 to 15, and c.addi4spn, an address on the stack. */
 static uint32_t quadrant_0(uint16_t word)
 {
     const uint32_t rd = near_register(word, 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Registers by their addresses: of the SoC, of the cluster, and each core's own view. */
+/* Registers of devices by address: of the SoC, of the cluster, and of each core's own view. */
 #include "machine.h"
 
 enum {

@@ -59,7 +59,7 @@ static int load_segment(struct machine *machine, const Elf32_Phdr *segment)
     return 1;
 }
 
-/* Halves of words at both ends of a section without writes may be shared: whole ones count. */
+/* A read-only section may share the two bytes at its ends with others: only whole pairs count. */
 static void mark_section(struct machine *machine, const Elf32_Shdr *section)
 {
     const uint32_t begin = section->sh_addr - L2_BASE;

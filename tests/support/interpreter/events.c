@@ -18,7 +18,7 @@ enum {
     BARRIER_EVENT = 16
 };
 
-/* To the cores of a mask; to all of them where it is zero. */
+/* Sends an event to the cores of a mask, or to all cores if the mask is zero. */
 void send_events(struct machine *machine, uint32_t cores, uint32_t events)
 {
     for (uint32_t core = 0; core < CLUSTER_CORES; core++) {

@@ -40,7 +40,7 @@ uint32_t load(struct hart *hart, uint32_t address, uint32_t size_bytes)
     return value;
 }
 
-/* Whether a store meets code or constants, which no program of ours changes. */
+/* Whether a store meets code or constants, which no program of the tests changes. */
 static int is_allowed(struct hart *hart, uint32_t address, uint32_t size_bytes)
 {
     if (address - L2_BASE >= L2_SIZE) {

@@ -76,7 +76,7 @@ static void run_one(struct hart *hart)
     if (hart->has_trapped) {
         enter_handler(hart);
     } else if (hart->state == HART_WAITS) {
-        return; /* and does it again */
+        return; /* and executes the instruction again */
     } else if (hart->pc == hart->loop.end) {
         hart->loop.count--;
         if (hart->loop.count > 0u) {
