@@ -30,7 +30,7 @@ static uint32_t is_hit, started;
     void name(void);                                                                               \
     __attribute__((noinline)) void name(void)                                                      \
     {                                                                                              \
-        /* A comment of its own: the compiler would merge equal functions. */                      \
+        /* Assembler of its own: the compiler would merge equal functions. */                      \
         __asm__ volatile("# " #name ::: "memory");                                                 \
     }
 STOP(fault_start)

@@ -327,7 +327,7 @@ def test_print_is_light_and_complete_also_where_the_screen_is_dark(browser: Brow
 
 
 def test_what_the_checks_must_catch(browser: Browser, tmp_path: Path) -> None:
-    """A page that fails in a script, one that asks a network for something, and one that is too wide."""
+    """The checks notice a page whose script fails, a page that asks a network for something, and a page too wide."""
     page = tmp_path / "bad.html"
     page.write_text("<script>throw new Error('broken')</script>", encoding="utf-8")
     browser.open(page)

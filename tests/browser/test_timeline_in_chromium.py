@@ -1,4 +1,4 @@
-"""The timeline of the report's page in a browser, and two plans in one page."""
+"""The timeline of the report's page in a browser, for one plan and for two plans in one page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def written(tmp_path: Path, plan: Plan) -> Path:
 
 
 def require_quiet(browser: Browser) -> None:
-    """No script failed, and nothing was asked of a network."""
+    """Assert that no script failed and that the page asked nothing of a network."""
     assert browser.complaints() == []
     assert browser.requests() == []
 

@@ -119,7 +119,7 @@ function(make_model)
   )
 endfunction()
 
-# What PLATFORM is for the toolchain of the test.
+# Sets <result> to the platform for the toolchain of the test: host without one, else qemu-virt-rv32.
 function(choose_platform result)
   set(platform host)
   if(toolchain)
@@ -128,7 +128,7 @@ function(choose_platform result)
   set(${result} "${platform}" PARENT_SCOPE)
 endfunction()
 
-# The first block of a language in a Markdown file.
+# Sets <result> to the first block of a language in a Markdown file.
 function(read_snippet result file language)
   file(READ "${file}" text)
   if(NOT text MATCHES "```${language}\n([^`]*)```")
@@ -137,7 +137,7 @@ function(read_snippet result file language)
   set(${result} "${CMAKE_MATCH_1}" PARENT_SCOPE)
 endfunction()
 
-# A fresh project from README.md in a folder: CMakeLists.txt, main.c, kws.onnx, and Tilewright.
+# Writes README.md's project into an empty folder: CMakeLists.txt, main.c, kws.onnx, and Tilewright.
 function(write_readme_project folder)
   file(REMOVE_RECURSE "${folder}")
   file(MAKE_DIRECTORY "${folder}")

@@ -47,7 +47,7 @@ def main(path: str, variant: str = "", inputs: str = "", outputs: str = "") -> N
 
 
 def write_variant(path: str, variant: str, weights: np.ndarray, inputs: str, outputs: str) -> None:
-    """shaped: scores = reshape(audio x weights, shape); still: scores = a constant that folding leaves."""
+    """Write variant ``shaped``, scores = reshape(audio x weights, shape), or ``still``, whose scores are a constant."""
     shaped = variant == "shaped"
     value, kind = helper.make_tensor_value_info, TensorProto
     nodes = [helper.make_node("MatMul", ["audio", "weights"], ["dense"], name="dense")]

@@ -36,7 +36,7 @@ set(options "-DTilewright_DIR=${Tilewright_DIR}" -DTILEWRIGHT_BOOTSTRAP=OFF)
 check_way("${outside}/ways-in/find-package")
 check_version_is_checked("${outside}/ways-in/find-package" 99)
 
-# The package's build takes the environment's interpreter, and needs no other.
+# The build of the package uses the environment's interpreter, and needs no other interpreter.
 set(ENV{SKBUILD_CMAKE_DEFINE} TILEWRIGHT_BOOTSTRAP=OFF)
 run_or_fail(
   ${pip}

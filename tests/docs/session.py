@@ -51,7 +51,7 @@ class Session:
         return count
 
     def _look_at(self, block: Block, printed: str | None) -> None:
-        """An output must be what was printed; any other text must not hide a command."""
+        """Check a block that is not run: an output must be what was printed, and other text must hold no command."""
         if printed is not None:
             self._expect(block, printed)
         elif COMMAND.search(block.text):
@@ -118,7 +118,7 @@ class Session:
         return ""
 
     def _excerpt(self, block: Block) -> str:
-        """Indentation may differ."""
+        """Check that the lines of the block stand in the file; their indentation may differ."""
         path = ROOT / block.directives["of"]
         lines = iter(path.read_text(encoding="utf-8").splitlines() if path.is_file() else [])
         for wanted in block.text.splitlines():
@@ -146,7 +146,7 @@ class Session:
         return self._run(Block("sh", command, block.line), may_fail="fails" in block.directives)
 
     def _compile(self, block: Block) -> str:
-        """As the body of a function behind a file of the folder, with the headers that are below it."""
+        """Compile the block as a function's body behind a file of the folder, with the headers below the folder."""
         before = (self.folder / block.directives["compile"]).read_text(encoding="utf-8")
         lines = block.text.splitlines()
         heads = "\n".join(line for line in lines if line.startswith("#include"))
@@ -167,7 +167,7 @@ class Session:
 def matches(expected: str, printed: str, any_figures: bool = False) -> bool:
     """Whether the lines stand in what was printed, in order, without others between them but at ``...``.
 
-    With ``any_figures`` a number, and the spaces before it, stand for any.
+    With ``any_figures`` a number, and the spaces before it, stand for any number.
     """
     parts = []
     for line in expected.splitlines():

@@ -177,7 +177,7 @@ def test_generated_c(generated: Path) -> None:
 
 
 def test_plans_fit_their_schema(generated: Path) -> None:
-    """A misspelt key and a step that is none do not."""
+    """Plans fit their schema; a plan with a misspelt key or an unknown step does not."""
     jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads((REFERENCE / "plan.schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -189,7 +189,7 @@ def test_plans_fit_their_schema(generated: Path) -> None:
 
 
 def test_steps_in_json() -> None:
-    """The line in plan.md."""
+    """The JSON block of plan.md is a wait step, and its keys are those of Wait and Runs."""
     (block,) = (block for block in blocks(page("plan.md")) if block.language == "json")
     step = json.loads(block.text)
     assert step["step"] == "wait"
@@ -198,7 +198,7 @@ def test_steps_in_json() -> None:
 
 
 def test_tables_of_the_options_file(tmp_path: Path) -> None:
-    """Those in cmake.md."""
+    """The TOML blocks of cmake.md can be read as options files, and show every table."""
     found: dict[str, Any] = {}
     path = tmp_path / "options.toml"
     for block in blocks(page("cmake.md")):

@@ -38,7 +38,7 @@ def test_every_page_is_on_the_site(site: Path) -> None:
 
 
 def test_every_page_is_named_on_the_first() -> None:
-    """For those who read the repository: all but the pages of single operators."""
+    """docs/index.md, where readers of the repository begin, links every page but those of single operators."""
     linked = set(re.findall(r"\]\(([^)#]+)\)", (DOCS / "index.md").read_text(encoding="utf-8")))
     pages = {path.relative_to(DOCS).as_posix() for path in DOCS.glob("*/*.md")}
     assert linked >= pages
@@ -70,7 +70,7 @@ def test_mistakes_are_noticed(tmp_path: Path) -> None:
 
 
 def test_links_of_the_readme() -> None:
-    """Those of README.md and CONTRIBUTING.md, which are not on the site."""
+    """Links of README.md and CONTRIBUTING.md, which are not on the site."""
     for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md"):
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (ROOT / link).exists(), f"{page.name}: {link}"

@@ -109,7 +109,7 @@ macro(declare_variant name variant)
   set(VARIANT_${name}.${variant} "${ARGN}")
 endmacro()
 
-# What was declared, each variant with a test of its own; with add_golden_program in the call, without.
+# Adds all declared variants: each with a test of its own, or without tests if called with add_golden_program.
 # One process generates for all of it: the tool's start takes longer than the generation of a small
 # model.
 function(add_variants)
@@ -136,7 +136,7 @@ function(add_variants)
   endforeach()
 endfunction()
 
-# One variant at once.
+# Declares and adds one variant.
 function(add_variant name variant)
   declare_variant(${name} ${variant} ${ARGN})
   add_variants()

@@ -79,8 +79,8 @@ expect_golden_failure(
   TOLERANCE 0.00392157:0
 )
 
-# The bytes are the same where they live, but only links reach them there. They are numbers that the kernel computes
-# with: others would make it run on, since its weights say how many rounds its loops have.
+# The kernel reads a constant at its home, where the bytes are the same, but which only links address. The constant is
+# one that the kernel computes with: packed weights say how many rounds loops have, so with wrong ones it would run on.
 add_edited_model(
   failures_far_read
   "{context->pools->l1 + NET_L1_CONV_0_REQUANTIZATION_TILE_OFFSET, NULL}"

@@ -34,7 +34,7 @@ def generate(request: list[str]) -> None:
     """Run one command and stamp its manifest, as _tilewright_generate does."""
     manifest, fingerprint, *words = Path(request[0]), *request[1:]
     status: object = None
-    # What it would print, and how it would end, is seen when CMake runs it again.
+    # The output and the exit status of a command that fails are shown when CMake runs the command again.
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), suppress(SystemExit):
         status = main_of_tool([*words, "--output-dir", str(manifest.parent), "--progress", "caller"])
     if status == 0:

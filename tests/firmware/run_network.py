@@ -60,7 +60,7 @@ def main() -> int:
 
 
 def adds_in_order(plan: Plan) -> bool:
-    """Whether no reduction is cut, but by kernels that go on with their sums where the part before ended."""
+    """Whether every reduction is whole, or cut for a kernel that goes on with the sums of the part before."""
     return all(step.symbol in GOES_ON for step in kernel_steps(plan.program) if step.reduction)
 
 

@@ -131,7 +131,7 @@ def test_the_command_refuses_a_spoilt_plan(
 
 
 def overflow_at(name: str, l1: int) -> str | None:
-    """The error's text, or None if this size works."""
+    """The text of the error with l1 of this size in bytes, or None if the size works."""
     try:
         compile_model(options(name, l1))
     except TilewrightError as error:

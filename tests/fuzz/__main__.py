@@ -1,4 +1,4 @@
-"""``python -m fuzz --count 10000``: spoilt models, and 1 if one of them is answered with anything but C or a reason.
+"""``python -m fuzz --count 10000`` compiles spoilt models; exit status 1 if an answer is neither C nor a reason.
 
 With ``--platforms`` platform files are spoilt.
 """
@@ -17,11 +17,13 @@ from fuzz.platforms import platform_case
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0 without failures; prints the counts."""
+    """Run the cases and print the counts; 0 without failures, else 1."""
     parser = argparse.ArgumentParser(prog="fuzz")
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
-    parser.add_argument("--compile-every", type=int, default=1, help="compile only C whose number this divides")
+    parser.add_argument(
+        "--compile-every", type=int, default=1, help="compile only the C of cases whose number is a multiple of this"
+    )
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--platforms", action="store_true", help="spoilt platform files instead of models")
     parser.add_argument("--build", type=Path, default=Path("build/fuzz"))

@@ -16,7 +16,7 @@ _MOST_BYTES = 40_000
 
 @lru_cache(maxsize=1)
 def bases() -> tuple[bytes, ...]:
-    """Serialised models: small networks of every dialect, each as often as sixty node cases, and the node cases."""
+    """Serialised models: small networks of every dialect, sixty times each, and ONNX's node cases, once each."""
     networks = [path.read_bytes() for path in sorted(NETWORKS.glob("*/network.onnx"))]
     networks += [model.SerializeToString() for model in (_shapes(), _control_flow(), _functions())]
     cases = [case.model.SerializeToString() for case in node_cases()]
@@ -24,7 +24,7 @@ def bases() -> tuple[bytes, ...]:
 
 
 def _shapes() -> onnx.ModelProto:
-    """Shapes that are computed, and a dimension with a symbol."""
+    """A model that computes shapes, and has an extent with a symbol in place of a number."""
     nodes = [
         helper.make_node("Shape", ["x"], ["shape"], name="shape"),
         helper.make_node("Gather", ["shape", "first"], ["batch"], name="batch"),

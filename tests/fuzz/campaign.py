@@ -1,4 +1,4 @@
-"""Many cases at once: what was generated, what was refused and what must not be."""
+"""Many cases at once: how many gave C, how many were refused, and the failures, which are neither."""
 
 from __future__ import annotations
 

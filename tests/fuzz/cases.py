@@ -28,7 +28,7 @@ class FuzzCase:
 
     @property
     def spoilt(self) -> tuple[str, bytes]:
-        """Suffix and content of the file that was spoilt."""
+        """Suffix and content of the spoilt file: the model, or the platform file if the case has one."""
         return (".toml", self.platform) if self.platform else (".onnx", self.content)
 
 

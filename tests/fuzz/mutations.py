@@ -33,7 +33,7 @@ def spoilt(content: bytes, chance: random.Random) -> tuple[str, bytes]:
         try:
             edit(model, chance)
         except (ValueError, TypeError, IndexError, OverflowError, DecodeError, onnx.checker.ValidationError):
-            continue  # this model has nothing of the kind, or no such value can be written, or its data is elsewhere
+            continue  # no such thing here, a value that cannot be written, or data in another file
         done.append(edit.__name__)
     return ", ".join(done) or "nothing", model.SerializeToString()
 
@@ -84,7 +84,7 @@ def attribute_removed(model: onnx.ModelProto, chance: random.Random) -> None:
 
 
 def attribute_number(model: onnx.ModelProto, chance: random.Random) -> None:
-    """One number of an attribute becomes a huge or negative one, or a list gets longer or shorter."""
+    """A number of an attribute becomes an extreme one (huge, negative, 0, NaN), or a list gets longer or shorter."""
     kinds = (AttributeProto.INT, AttributeProto.INTS, AttributeProto.FLOAT, AttributeProto.FLOATS)
     nodes = list(_nodes(model.graph))
     attribute = chance.choice([item for node in nodes for item in node.attribute if item.type in kinds])
@@ -292,7 +292,7 @@ def output_of_inside(model: onnx.ModelProto, chance: random.Random) -> None:
 
 
 def renamed(model: onnx.ModelProto, chance: random.Random) -> None:
-    """A tensor or node gets a strange name wherever it is used."""
+    """A node, the graph, or one to four tensors get strange names; a tensor wherever it is used."""
     graph = model.graph
     names = sorted({name for node in graph.node for name in (*node.input, *node.output) if name})
     if chance.random() < 0.2:
@@ -306,7 +306,7 @@ def renamed(model: onnx.ModelProto, chance: random.Random) -> None:
 
 
 def names_that_clash(model: onnx.ModelProto, chance: random.Random) -> None:
-    """Two tensors whose names become the same C identifier."""
+    """Two tensors get names that C may not tell apart, such as a.b and a/b, or A and a."""
     graph = model.graph
     names = sorted({value.name for value in (*graph.input, *graph.output)})
     first, second = chance.choice((("a.b", "a/b"), ("A", "a"), ("x", "x_"), ("é", "è"), ("x_1", "x:1"), ("1x", "_1x")))

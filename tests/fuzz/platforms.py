@@ -108,12 +108,12 @@ def unknown_key(lines: Lines, chance: random.Random) -> None:
 
 
 def table_lost(lines: Lines, chance: random.Random) -> None:
-    """A header goes, so that its keys belong to the table before."""
+    """A table loses its header, so that its keys belong to the table before."""
     del lines[chance.choice(_headers(lines))]
 
 
 def table_gone(lines: Lines, chance: random.Random) -> None:
-    """A header goes with all of its keys."""
+    """A table is removed, its header and all of its keys."""
     headers = [*_headers(lines), len(lines)]
     at = chance.randrange(len(headers) - 1)
     del lines[headers[at] : headers[at + 1]]

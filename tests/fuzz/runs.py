@@ -42,7 +42,7 @@ def ill_behaved(case: FuzzCase, folder: Path) -> str:
 
 
 def _any(tensor: InterfaceTensor, seed: int) -> Array:
-    """Any bytes that are numbers of the type, extreme ones among them."""
+    """Elements of random bits: any numbers of the type, for floats also NaN and infinities."""
     chance = np.random.default_rng(seed)
     dtype = np.dtype(tensor.dtype)
     if dtype.kind == "b":

@@ -92,7 +92,9 @@ class _Worker:
             except (EOFError, OSError):
                 pass
         elif self._process.pid is not None:
-            os.kill(self._process.pid, signal.SIGABRT)  # its stack is printed: nothing else says what it waits for
+            os.kill(
+                self._process.pid, signal.SIGABRT
+            )  # the process prints its stack: nothing else says what the process waits for
         self.stop()
         code = self._process.exitcode or 0
         self._start()
@@ -154,7 +156,7 @@ def _measured(work: Work, number: int) -> Ended:
 
 
 def _resident(key: str) -> int:
-    """A line of the process's status, in bytes."""
+    """The size in bytes that a line of /proc/<pid>/status gives."""
     for line in _STATUS.read_text(encoding="ascii").splitlines():
         if line.startswith(f"{key}:"):
             return int(line.split()[1]) << 10

@@ -54,7 +54,7 @@ def compiled(folder: Path, name: str = "kws", sizes: tuple[int, ...] = (12, 20, 
 
 
 def text(content: bytes) -> str:
-    """Without the version, which a release changes."""
+    """The text of a generated file without the tool's version, which a release changes."""
     decoded = content.decode().replace(f"Tilewright {__version__} ", "Tilewright ")
     return decoded.replace(f'VERSION "{__version__}"', 'VERSION "0"')
 
@@ -98,7 +98,7 @@ def test_a_golden_file_with_another_byte_is_noticed(
 
 
 def test_new_weights_leave_headers_as_they_are(tmp_path: Path) -> None:
-    """Otherwise everything that includes them would be compiled again."""
+    """Headers do not depend on weights, or all files that include them would be compiled again."""
     first = compiled(tmp_path, static_pools=True)
     model = onnx.load(tmp_path / "kws.onnx")
     weights = numpy_helper.to_array(model.graph.initializer[0]) + 1

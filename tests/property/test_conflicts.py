@@ -42,7 +42,7 @@ def problems(draw: st.DrawFn) -> list[Item]:
 
 
 def listed(items: Sequence[Item]) -> list[Item]:
-    """The same problem with a pair for each two items that are alive at one time."""
+    """The same problem with a listed conflict for every two items that are alive at one time."""
 
     def meet(one: Item, other: Item) -> bool:
         assert one.lifetime is not None
@@ -61,7 +61,7 @@ def listed(items: Sequence[Item]) -> list[Item]:
 
 
 def neighbours(items: Sequence[Item]) -> list[dict[int, tuple[tuple[int, int], ...]]]:
-    """Zones of all pairs that share a pool; the same whoever asks."""
+    """The zones of all pairs that share a pool; asserts that both ways to ask for zones agree."""
     found = model.build_model(items, POOLS)
     for u, around in enumerate(found.zones):
         assert all(found.zones.between(u, v) == around.get(v, ()) for v in range(len(found.units)) if v != u)

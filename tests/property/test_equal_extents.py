@@ -45,7 +45,7 @@ class Chain:
         return self.build.constant(self.numbers.uniform(0.3, 1.5, shape).astype(np.float32))
 
     def affine(self) -> None:
-        """By a constant that follows any of the axes."""
+        """Multiply by, or add, a constant that varies along any of the axes."""
         shape = [self.chance.choice((1, extent)) for extent in self.shape][self.chance.randrange(len(self.shape)) :]
         operands = [self.name, self.weights(*shape)]
         operator = self.chance.choice(("Mul", "Add", "Sub", "Div"))
@@ -66,7 +66,7 @@ class Chain:
         self.name = self.build.node("Conv", self.name, self.weights(channels, channels, *ones), self.weights(channels))
 
     def moved(self) -> None:
-        """Another order of all axes but the batch."""
+        """Transpose all axes but the batch."""
         rank = len(self.shape)
         perm = [0, *self.chance.sample(range(1, rank), rank - 1)]
         self.name = self.build.node("Transpose", self.name, perm=perm)

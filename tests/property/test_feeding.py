@@ -68,7 +68,7 @@ def differing(
 
 
 def can_be_fed(path: Path, folder: Path) -> bool:
-    """Whether the network takes rows of its input; one that does not is refused as such."""
+    """Whether the network can be fed; asserts that a network that cannot be fed is refused for that reason."""
     try:
         compiled(path, folder, feed="x0")
     except TilewrightError as error:
@@ -126,7 +126,7 @@ def test_networks_of_the_corpus_give_the_same_bits_however_they_are_fed(tmp_path
 
 
 def spoilt_ring(plan: Plan) -> Plan:
-    """The plan whose ring of fed rows has a row less."""
+    """The plan with one row less in the ring of fed rows."""
     ring = ring_of(plan)
     axis = ring.ring_axis
     assert axis is not None

@@ -91,10 +91,10 @@ def test_waits_that_are_left_out_are_seen(tmp_path: Path, monkeypatch: pytest.Mo
     assert waits >= 3
     cases = [forced(graph, number, chosen) for number in range(waits)]
     broken = [replace(case, tiled=without_wait(case.tiled, number)) for number, case in enumerate(cases)]
-    # A wait for a later copy over the same link covers some of them.
+    # Some missing waits do no harm: a wait for a later copy over the same link covers them.
     assert len(differences(broken, tmp_path / "broken", tmp_path, 0)) >= 3
     monkeypatch.setenv("LATE_PORT_FORGETS", "1")
-    # Alone, as a copy that is pending would else happen in the next model.
+    # Each model runs alone: a copy that is still pending would otherwise happen while the next model runs.
     by_bits = [text for case in broken for text in differences([case], tmp_path / case.tiled.prefix, tmp_path, 0)]
     assert len(by_bits) >= 2
     assert all(text.endswith("other bits") for text in by_bits)

@@ -47,7 +47,7 @@ def stream(name: str, extent: int, *reads: RowRead) -> Stream:
 
 @st.composite
 def networks(draw: st.DrawFn) -> list[Stream]:
-    """Streams that read one or two earlier ones: windows, sums of tensors of equal extent, rows twice as many."""
+    """Streams that read one or two earlier streams: windows, sums of equally many rows, and doubled rows."""
     extents = {"x": draw(st.integers(3, 30))}
     found: list[Stream] = []
     for number in range(draw(st.integers(2, 7))):
@@ -130,7 +130,7 @@ def test_a_stage_that_works_earlier_finds_rows_missing(streams: list[Stream], bl
 
 
 def block(bytes_of_side: int) -> Timetable:
-    """x -> a -> two windows of 3 rows, and beside them a shorter way of larger or smaller rows; both are added."""
+    """y = c + side, where c is two windows of 3 rows over a, and side one row of a; side's rows have so many bytes."""
     table = Timetable()
     a = stream("a", 20, window("x", 20, 1, 1, 0))
     ways = [stream("b", 20, window("a", 20, 1, 3, 1)), stream("c", 20, window("b", 20, 1, 3, 1))]
@@ -289,7 +289,7 @@ def test_a_ring_with_a_row_less_is_refused(tmp_path: Path) -> None:
 
 
 def earlier(plan: Plan, layer: Layer, number: int) -> Plan:
-    """The plan in which a stage of a group works a row of its result earlier, or an iteration earlier."""
+    """The plan in which one stage of a group works too early: by one row of its result, or by one iteration."""
     (loop,) = (step for step in layer.body if isinstance(step, Loop))
     kernels = [step for step in loop.body if isinstance(step, Kernel)]
     kernel = kernels[number]
@@ -326,7 +326,7 @@ def test_a_stage_that_works_too_early_is_refused(tmp_path: Path) -> None:
 
 
 def forgetful(plan: Plan, layer: Layer) -> Plan:
-    """The plan in which a group's sums begin and end with every block."""
+    """The plan in which the buffer of a group's sums is alive only within each block, so that sums are lost."""
     (loop,) = (step for step in layer.body if isinstance(step, Loop))
     (kernel,) = (step for step in loop.body if isinstance(step, Kernel) and step.reduction)
     (sums,) = kernel.scratch

@@ -23,7 +23,7 @@ CONVOLUTIONS = 60
 
 
 def wrong_of_models(kind: str, seeds: range, folder: Path) -> tuple[int, list[str]]:
-    """Over the nodes of random models."""
+    """Run the kernels of all nodes of random models: how many ran, and in words which were wrong."""
     tried, wrong = 0, []
     for seed in seeds:
         model = KINDS[kind](seed)
@@ -105,7 +105,7 @@ def test_columns_that_lie_apart_are_seen(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_weights_of_another_tap_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So does one whose weights are packed for other taps than it reads."""
+    """A kernel whose weights are packed for other taps than it reads gives wrong results."""
     packed = integer.packed_weights
     monkeypatch.setattr(integer, "packed_weights", lambda weights: packed(weights[:, :, ::-1]))
     assert any("conv_integer" in text for text in wrong_convolutions(range(CONVOLUTIONS))[1])

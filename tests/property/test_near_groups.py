@@ -53,7 +53,7 @@ def least_l1(model: Path, platform: Path) -> int:
 
 
 def near(model: Path, folder: Path, times: float, name: str = "near", **changes: object) -> Subject:
-    """The network on a core that reaches l1 only, whose copies come late; fewest bytes moved."""
+    """The network for a core that addresses l1 only and links that deliver late, planned to move the fewest bytes."""
     platform = late_tiles(folder, near=True)
     pools = (f"l1={int(least_l1(model, platform) * times)}",)
     return subject(model, platform, folder / name, pools, objective=Objective.BYTES_MOVED, **changes)
@@ -166,7 +166,7 @@ def test_rows_that_come_an_iteration_late_are_refused(sample: list[tuple[Path, S
 
 
 def test_a_result_that_leaves_late_is_refused(sample: list[tuple[Path, Subject]]) -> None:
-    """Before the kernel writes the next block over it, it must have been sent."""
+    """A result must have left before the kernel writes the next block over it."""
     late = 0
     for _, found in sample:
         tiles = {buffer.name for buffer in found.plan.buffers if buffer.kind is BufferKind.TILE}

@@ -30,7 +30,7 @@ SEEDS = range(24)
 
 
 def cut(graph: Graph, chance: random.Random) -> Graph | None:
-    """The graph with a Slice in the place of a result of four axes: some rows, some columns, or some of both."""
+    """The graph with a Slice behind an output of four axes, which keeps some rows, some columns, or some of both."""
     images = [name for name in graph.outputs if len(graph.tensor(name).shape) == 4 and graph.tensor(name).shape[2] > 1]
     if not images:
         return None
@@ -158,7 +158,7 @@ def whole_graph(folder: Path) -> Graph:
 
 
 def with_slice(graph: Graph) -> Graph:
-    """The last four of the result's positions."""
+    """The graph with a Slice behind its result, which keeps the last four positions."""
     whole = graph.tensor("y")
     part = replace(whole, name="part", shape=(*whole.shape[:2], 4))
     node = make_node("Slice", ["y"], ["part"], name="cut", attributes=SliceAttributes((0, 0, 20), (1, 1, 1)))

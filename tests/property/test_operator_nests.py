@@ -117,7 +117,7 @@ def check_grid(case: Case, nest: Nest, steps: dict[str, int]) -> bool:
 
 
 def check_values(case: Case) -> None:
-    """The accesses of the case are those of the reference: combined point by point they give its output."""
+    """The accesses of the case, combined point by point, give the output of the reference."""
     assert case.value is not None
     collected: dict[tuple[int, ...], list[float]] = {}
     for point in points(full(nest_of(case))):

@@ -48,7 +48,7 @@ def tiled(platform: str, pools: tuple[str, ...]) -> Plan:
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short loops too: those of these plans have up to 129 iterations."""
+    """Let the checker prove loops of 12 iterations or more at once: the loops of these plans have at most 129."""
     monkeypatch.setattr(steady, "FEWEST", 12)
 
 
@@ -59,7 +59,7 @@ def one_by_one(plan: Plan) -> list[str]:
 
 
 def steps_run(plan: Plan) -> tuple[int, int]:
-    """Steps that the checker ran one by one, and all."""
+    """The number of steps that the checker ran one by one, and the number of all steps."""
     run = 0
     original: Callable[[Machine, Any], None] = Machine.step
 
@@ -156,7 +156,7 @@ def with_copy(plan: Plan, turn: int) -> Plan:
 
 @pytest.mark.parametrize(("spoil", "rule"), [(without_wait, Rule.READ_BEFORE_WAIT), (with_copy, Rule.SLOT_CONTENT)])
 def test_a_fault_in_any_iteration_is_seen(sample: Plan, spoil: Callable[[Plan, int], Plan], rule: Rule) -> None:
-    """Every sixteenth iteration reads the same tile as the first one, so there that may be copied again."""
+    """Every sixteenth iteration reads the first one's tile, so there a second copy of that tile is harmless."""
     count = next(step.runs.count for step in longest(sample).body if isinstance(step, Kernel))
     assert count >= 64
     for turn in (*range(12), *range(12, count - 4, 11), *range(count - 4, count)):

@@ -73,7 +73,7 @@ def test_strips_compute_the_same_values(tmp_path: Path) -> None:
 
 
 def spoilt(node: Node) -> Node | None:
-    """The node as a strip would be wrong: a column too far left, or padded where the image goes on."""
+    """The node as a wrong strip would have it: a Slice one column too far left, or a window without left padding."""
     if isinstance(node.attributes, SliceAttributes) and node.attributes.starts[3] > 0:
         starts = (*node.attributes.starts[:3], node.attributes.starts[3] - 1)
         return replace(node, attributes=replace(node.attributes, starts=starts))
@@ -112,7 +112,7 @@ def given(graph: Graph, seed: int) -> dict[str, object]:
 
 
 def in_given_strips(model: RandomModel, folder: Path, strips: dict[str, object]) -> Artifacts | None:
-    """The network in strips; None where their parts are no views."""
+    """The network in strips; None where the parts of the strips are not views."""
     try:
         return compiled(model, folder, "strips", objective="bytes_used", **strips)
     except TilewrightError as error:
