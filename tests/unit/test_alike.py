@@ -24,7 +24,7 @@ def chain(layers: int) -> Graph:
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Grows by the arguments of each search for a kernel and its tiles."""
+    """A list to which each search for a kernel and its tiles appends its arguments."""
     choose, calls = decide.cheapest_kernel, list[object]()
 
     def search(*arguments: Any) -> object:

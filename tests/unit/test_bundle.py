@@ -116,7 +116,7 @@ def test_options_are_those_of_cmake() -> None:
 
 
 def test_options_are_those_of_the_scons_tool() -> None:
-    # SCons loads its tool in an interpreter that need not have this package, so the tool cannot import them.
+    # SCons loads its tool in an interpreter that need not have this package, so the tool cannot import the options.
     tool = (ROOT / "python" / "tilewright" / "scons" / "tilewright.py").read_text(encoding="utf-8")
     (written,) = re.findall(r"^CODE_OPTIONS = (\(.*\))$", tool, re.MULTILINE)
     assert ast.literal_eval(written) == CODE_OPTIONS
@@ -163,7 +163,7 @@ endmacro()
     ("esp", "zephyr", "target"), [("ON", "", "__idf_digits"), ("OFF", ZEPHYR, "digits"), ("OFF", "", "digits")]
 )
 def test_sdks_compile_it_by_its_own_lists(tmp_path: Path, esp: str, zephyr: str, target: str) -> None:
-    """With stand-ins for the functions of ESP-IDF and Zephyr that it calls, and as a plain CMake project."""
+    """ESP-IDF and Zephyr (stand-ins for the functions that a bundle calls) and plain CMake compile a bundle."""
     bundle = bundled(tmp_path)
     lists = STAND_INS.format(esp=esp, zephyr=zephyr, bundle=bundle, target=target)
     (tmp_path / "CMakeLists.txt").write_text(lists, encoding="utf-8")
@@ -223,7 +223,7 @@ class Environment(dict[str, Any]):
 
 @pytest.mark.long
 def test_package_managers_take_it(tmp_path: Path) -> None:
-    """PlatformIO and ESP-IDF's component manager from PyPI pack it; a spoilt manifest is refused."""
+    """PlatformIO and ESP-IDF's component manager, both from PyPI, pack a bundle, and refuse a spoilt manifest."""
     bundle = bundled(tmp_path)
     programs = tmp_path / "tools" / "bin"
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "tools"], check=True)

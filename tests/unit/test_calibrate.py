@@ -71,7 +71,7 @@ def test_known_constants_are_found_again() -> None:
 
 @pytest.mark.parametrize("work", [(80_000,), (80_000, 90_000)])
 def test_calls_of_one_size_give_a_factor_alone(work: tuple[int, ...]) -> None:
-    """Else a kernel of few samples could cost the same whatever it does."""
+    """With a constant as well, a kernel of few samples could be said to cost the same whatever work it does."""
     alike = [
         replace(sample(1), kernel="few", tiles=1, calls=1, split_calls=0, kernel_work=each, kernel_cycles=160_000)
         for each in work

@@ -13,7 +13,7 @@ from tilewright.tools.study_rows import write_rows
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-# This is found by the path above, so it cannot stand before it.
+# chip_study is found by the path above, so its import cannot stand before that line.
 import chip_study  # noqa: E402
 from chip_study import DMA, L1, L2, WAITS, Choice, Point  # noqa: E402
 
@@ -32,7 +32,7 @@ def test_rows_of_other_studies_are_left_out(tmp_path: Path) -> None:
 
 
 def made() -> list[Point]:
-    """Two networks: one fits everywhere and takes 200 cycles in the least l1, else 100; the other not in the least."""
+    """Two networks: one takes 200 cycles in the least l1 and 100 in all others; the other does not fit the least l1."""
     return [
         Point(model, platform, l1, l2, cycles if fits else None)
         for platform in (WAITS, DMA)

@@ -75,7 +75,7 @@ def points(stores: Stores, extents: dict[str, int]) -> Iterator[dict[str, Interv
 
 
 def is_harmless(read: Placed, write: Placed, stores: Stores, extents: dict[str, int], below: int) -> bool:
-    """Whether no byte is stored, block by block, that is still to be read."""
+    """Whether each block of the walk stores only bytes that are no longer to be read."""
     walk = list(points(stores, extents))
     blocks = [walk[at : at + stores.block] for at in range(0, len(walk), stores.block)]
     reads = [set().union(*(touched(read, point) for point in block)) for block in blocks]
@@ -158,7 +158,7 @@ FAR = 1 << 16
 
 
 def nearer(plan: Plan, relation: Relation, by: int) -> list[Rule]:
-    """What the checker says where the buffers of a trail lie behind all others, ``by`` bytes nearer than they may."""
+    """What the checker says of a trail whose two buffers, behind all others, are ``by`` bytes too near."""
     spots = {relation.second: FAR, relation.first: FAR - relation.offset_bytes + by}
     views = [item for item in plan.relations if item.kind is RelationKind.AT_OFFSET and item.second in spots]
     spots |= {item.first: spots[item.second] + item.offset_bytes for item in views}
@@ -190,6 +190,6 @@ def test_the_checker_refuses_a_byte_less(name: str, backward: bool, tmp_path: Pa
 
 
 def touches(kernel: Kernel, relation: Relation) -> bool:
-    """Whether a kernel writes one buffer of a trail over the other in raster order."""
+    """Whether a kernel that stores in raster order has both buffers of a trail as operands."""
     names = {operand.buffer for operand in (*kernel.reads, *kernel.writes)}
     return kernel.stores.order is WriteOrder.RASTER and {relation.first, relation.second} <= names

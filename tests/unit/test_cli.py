@@ -140,7 +140,7 @@ MODEL = Path(__file__).parents[2] / "examples" / "digits" / "digits.onnx"
 def test_exit_statuses_of_real_runs(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, words: tuple[str, ...], status: int, code: str
 ) -> None:
-    """4 is what test_own_operators and the importers' tests get; 70 has no input that is known."""
+    """Status 4 is tested in test_own_operators and the importers' tests; no input is known that ends with status 70."""
     call = ("plan", "--model", str(MODEL), "--platform", "host", "--output", str(tmp_path / "plan.json"))
     found, out, err = run(capsys, *call, *words)
     assert (found, out) == (status, "")

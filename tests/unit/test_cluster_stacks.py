@@ -85,7 +85,7 @@ def functions(tmp_path_factory: pytest.TempPathFactory) -> Functions:
 
 
 def guard_bytes() -> int:
-    """At a stack's end, which nothing may have written."""
+    """Bytes at the end of a stack that no core may have written."""
     return 4 * number("GUARD_WORDS")
 
 
@@ -102,7 +102,7 @@ def rule_of(kernel: str) -> str:
 
 
 def pointed_from(kernel: str, file: str, caller: str) -> str:
-    """What pointers lead to from a caller below a kernel; names of its file end as what they are."""
+    """A regular expression of the functions to which pointers lead from a caller below a kernel."""
     rule = rule_of(kernel)
     line = rf"tilewright_line_{rule}"
     if caller == "tilewright_walk" and file in PIECES:
@@ -123,7 +123,7 @@ def pointed_from(kernel: str, file: str, caller: str) -> str:
 
 
 def bytes_of(kernel: str, symbol: str, functions: Functions) -> int:
-    """Of a core's stack, with the guard: the core's own frame, the kernel, and what the kernel calls."""
+    """Stack of a core that runs a kernel: the core's own frame, the kernel, what the kernel calls, and the guard."""
     file = functions[symbol].file
 
     def pointed(name: str, caller: str) -> bool:
@@ -133,13 +133,13 @@ def bytes_of(kernel: str, symbol: str, functions: Functions) -> int:
 
 
 def names_of(function: str) -> list[str]:
-    """What a C function is called as a kernel: with the rules that its attributes may point to."""
+    """The names of a C function as a kernel: one for each rule to which its attributes may point."""
     stems, rules = RULED.get(function, ((), ()))
     return [f"{stem}_{rule.value}" for stem in stems for rule in rules] or [function]
 
 
 def bytes_with(taken: str, file: str, functions: Functions, taker: str = "") -> int:
-    """The same of a kernel that takes a function or a reducer of a file, such as map_add_f32."""
+    """As ``bytes_of``, for a kernel that takes a function or a reducer of a file, such as map_add_f32."""
     family, _, name = taken.partition("_")
     users = [family, *(["scatter"] if file in SCATTERED else []), *(["pool_any"] if family == "reduce" else [])]
     users = [taker] if taker else users
@@ -155,7 +155,7 @@ def bytes_with(taken: str, file: str, functions: Functions, taker: str = "") -> 
 
 
 def test_kernels_fit_what_they_declare(functions: Functions) -> None:
-    """Without slack that other builds of the compiler cannot explain: a stack is in the plan's memory."""
+    """Declared stacks suffice, at most 32 bytes to spare for other compilers: plans pay for each byte."""
     default = number("TILEWRIGHT_PULP_STACK_BYTES")
     needed = needs(functions)
     assert {name for name in CORE_STACK_BYTES if name not in needed} == set()
@@ -174,7 +174,7 @@ def reducers_of(file: str) -> list[str]:
 
 
 def needs(functions: Functions) -> dict[str, int]:
-    """Bytes of kernels, and of functions that kernels take, by names without tilewright_."""
+    """Stack bytes of kernels, and of functions that kernels take, by their names without tilewright_."""
     found: dict[str, int] = {}
     in_parts: list[int] = []
     for declared in (item for family in DECLARATIONS.values() for item in family):
@@ -195,7 +195,7 @@ def needs(functions: Functions) -> dict[str, int]:
 
 
 def test_integers_do_with_the_default() -> None:
-    """Those whose results are integers too: what finishes floats needs more."""
+    """No kernel with integer results declares a stack of its own; kernels that finish floats need more."""
     integers = re.compile(r".*_(integer|wide|xpulpv2)(_(?!rescale)\w+)?|requantize_\w+|add_(rescaled|shifted)")
     assert [name for name in CORE_STACK_BYTES if integers.fullmatch(name)] == []
 

@@ -13,7 +13,7 @@ from tilewright.plan import AxisRange, Index, Loop, Runs
 
 
 def names_of(text: BlockText, tile: int) -> dict[str, int]:
-    """What the declarations say for a tile."""
+    """Values, for a tile, of the names that the block's C declares."""
     names: dict[str, int] = {"tile": tile, "tilewright_minimum": 0}
     for line in text.lines:
         name, value = line.removeprefix("const int32_t ").rstrip(";").split(" = ")
@@ -35,7 +35,7 @@ def touched(text: BlockText, tile: int) -> list[int]:
 
 
 def wanted(axes: tuple[AxisRange, ...], strides: tuple[int, ...], element: int, loop: Loop, tile: int) -> list[int]:
-    """The same from the meaning of the plan."""
+    """The same bytes as those of ``touched``, from the meaning of the plan."""
     bounds: dict[str, tuple[int, int]] = {}
     for index in reversed(loop.indices):
         tile, number = divmod(tile, index.count)

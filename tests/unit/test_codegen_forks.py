@@ -103,7 +103,7 @@ def reordered(plan: Plan, order: Callable[[tuple[Step, ...]], tuple[Step, ...]])
 
 
 def work_at_join(body: tuple[Step, ...]) -> tuple[Step, ...]:
-    """The order of the C, with the kernel behind the copies that are started meanwhile."""
+    """The steps in the order of the C; a kernel stands where its work is joined, behind copies started meanwhile."""
     steps = list(copies_meanwhile(body))
     (kernel,) = (step for step in steps if isinstance(step, Kernel))
     inward = [step for step in steps[steps.index(kernel) :] if isinstance(step, CopyStart) and step.runs.first < 0]
@@ -154,7 +154,7 @@ BLOCK = rf"\n        (?:if \([^\n]*\) )?{{\n(?:{LINE})*?[^\n]*%s[^\n]*\n(?:{LINE
 
 
 def swapped(text: str, first: str, second: str) -> str:
-    """The C with a step of a loop moved behind the next that follows it, wherever both stand in a row."""
+    """The C with each step ``first`` moved behind the step ``second``, wherever the second follows at once."""
     pair = f"({BLOCK % first})({BLOCK % second})"
     assert re.search(pair, text), (first, second)
     return re.sub(pair, r"\2\1", text)

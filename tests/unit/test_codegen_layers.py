@@ -25,7 +25,7 @@ def text_of(plan: Plan) -> LayerText:
 
 
 def operands_of(text: LayerText) -> list[str]:
-    """Base and shape of each operand of the layer's kernel call, as C, and what tiles assign to bases behind."""
+    """Base and shape of each operand of the kernel call as C; "moves to" is followed by the base that tiles assign."""
     lines = text.functions[-1].lines
     start = lines.index("struct tilewright_view operands[] = {") + 1
     operands = [line.strip() for line in lines[start : lines.index("};", start)]]
@@ -45,7 +45,7 @@ def with_kernel(plan: Plan, old: Kernel, new: Kernel) -> Plan:
 
 
 def half_reached() -> tuple[Plan, Kernel]:
-    """A cut convolution whose weights the core addresses in flash."""
+    """A cut convolution's plan and kernel; the core reads the weights from flash, their home."""
     graph = conv((1, 4, 10, 10), (8, 4, 3, 3), (8, 8))
     platform = far_platform(1600, reach=("l1", "flash"))
     plan = plan_of(graph, platform, planned(graph, platform))

@@ -27,7 +27,7 @@ def evaluated(expression: str, names: dict[str, int]) -> int:
 
 
 def names_of(text: SplitText, members: dict[str, int]) -> dict[str, int]:
-    """What the declarations say of a part with these members."""
+    """Values, for a part with these members, of the names that the C declares."""
     split = (line.removeprefix("const int32_t ").rstrip(";").split(" = part->") for line in text.bounds)
     return {name: members[member] for name, member in split}
 

@@ -26,7 +26,7 @@ def touched(operand: Operand, bounds: dict[str, tuple[int, int]], buffer: Buffer
 
 
 def pairs(layer: Layer, given: Buffer, made: Buffer) -> Iterator[tuple[frozenset[int], frozenset[int]]]:
-    """Bytes that are written (of ``made``) while bytes (of ``given``) are still to be read, or being read."""
+    """Bytes of ``made`` that a copy writes, each with bytes of ``given`` that are read later or at the same time."""
     reads: list[tuple[str, int, frozenset[int]]] = []
     writes: list[tuple[int, frozenset[int]]] = []
     ends: dict[tuple[str, int], int] = {}

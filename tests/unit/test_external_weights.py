@@ -110,9 +110,9 @@ def first(platform: str = "qemu-virt-rv32-single") -> Artifacts:
 
 
 def judged(model: Path, image: Array) -> list[int]:
-    """What ONNX Runtime makes of stored values, as stored values."""
+    """The scores that ONNX Runtime computes for an image, both as stored values."""
     numbers = {item.name: numpy_helper.to_array(item) for item in onnx.load(model).graph.initializer}
-    # Its rewrites make integer products of QDQ, which are inexact on processors without VNNI.
+    # ONNX Runtime's rewrites make integer products of QDQ, which are inexact on processors without VNNI.
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])

@@ -58,7 +58,7 @@ def test_a_large_enough_tcm_takes_everything() -> None:
 
 
 def test_everything_counts_in_the_cost() -> None:
-    """Every buffer that the core touches has accesses; those that lie worse cost more."""
+    """Every buffer but inputs has accesses, and the cost is higher when buffers of tcm are moved to sram."""
     plan = compiled("qdq_residual", "exact", "tcm=7420")
     assert all(buffer.accessed_bytes > 0 for buffer in plan.buffers if buffer.kind is not BufferKind.INPUT)
     elsewhere = tuple(replace(item, pool="sram") if item.pool == "tcm" else item for item in plan.placements)

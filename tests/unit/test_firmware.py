@@ -302,7 +302,7 @@ def test_a_hook_takes_stack_too(tmp_path: Path) -> None:
     assert (found.rule, found.symbol) == ("library", "hook")
     allowed = checked(program, artifacts.plan, Linked(allowed=frozenset({"hook"})))
     assert allowed.findings == ()
-    # What was painted shows a frame of which a bound without the hook knows nothing.
+    # The painted stack shows the hook's frame, which a bound without the hook does not contain.
     assert 1000 < measured_stack(program, "qemu-virt-rv32") <= allowed.models[0].calls.stack_bytes
 
 

@@ -88,7 +88,7 @@ def test_constants_live_where_the_user_wants_them(folder: Path) -> None:
 
 @pytest.mark.parametrize("choice", HomeChoice)
 def test_one_tensor_has_candidates_of_its_own(folder: Path, choice: HomeChoice) -> None:
-    """All may live in l2, but t2, which comes first, has l3 before it; t1 may live nowhere else than in l2."""
+    """The pools of t2 are l3, then l2; t1 has l2 alone; without a wish each tensor may live in l2."""
     room = {"pools": ("l1=1600", "l2=65536"), "placement": choice}
     plan = plan_model(options(folder, {"t2": ["l3", "l2"], "t1": "l2"}, "chain.toml", **room))
     assert {name: places(plan)[name][0] for name in ("t1", "t2", "t3")} == {"t1": "l2", "t2": "l3", "t3": "l2"}

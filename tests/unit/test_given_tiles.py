@@ -34,7 +34,7 @@ def test_given_steps_are_taken_and_the_rest_is_chosen() -> None:
     assert (free["oc"], free["oh"]) == (8, 9)
     given = steps_of(("oh", 2))
     assert (given["oc"], given["oh"], given["ow"]) == (8, 2, 9)
-    # No even step: what enumeration would never try.
+    # Tiles of 7 rows do not divide the 9 rows evenly: enumeration would never try 7.
     assert steps_of(("oh", 7), ("ow", 4))["oh"] == 7
 
 

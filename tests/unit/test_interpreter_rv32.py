@@ -170,7 +170,7 @@ def relative(name: str, operands: list[str], at: int) -> list[str]:
 
 
 def is_reserved(name: str, operands: list[str]) -> bool:
-    """What the disassembler reads though RV32 has no such instruction: long shifts, a stack moved by nothing."""
+    """Whether the disassembler reads what RV32 lacks: a short shift by 32 or more, or a stack pointer moved by 0."""
     is_long = name in ("c.slli", "c.srli", "c.srai") and int(operands[1], 16) >= 32
     return is_long or (name, operands) == ("c.addi16sp", ["sp", "0"])
 
@@ -194,7 +194,7 @@ def short_ones(folder: Path) -> list[tuple[int, str, list[str]]]:
 
 
 def wrong_expansions(path: Path, folder: Path) -> list[str]:
-    """Those that stand for another instruction than the manual says."""
+    """Short instructions whose expansion is not what the manual says, one line each."""
     short = short_ones(folder)
     long = disassembled(expansions([word for word, _, _ in short], path), 4, folder)
     return [

@@ -44,7 +44,7 @@ MAXIMUM, MAXIMUM_UNSIGNED = 0x18, 0x1C
 
 
 def extract(function: int, number: int) -> Example:
-    """Byte ``number`` of a2; the lowest bit of the number stands above the others."""
+    """Takes byte ``number`` of a2; the instruction has the number's lowest bit above the other bits."""
     text = f".insn r 0x57, 7, {function + number % 2:#x}, a1, a2, x{number // 2}"
     return Example(text, {"a1": 5, "a2": 0x7F80FE01}, ("a1", "a2"))
 
@@ -216,7 +216,7 @@ EXAMPLES: dict[str, list[tuple[Example, tuple[int, ...]]]] = {
         for count in (1, 2, 10)
     ]
     + [
-        # The count was read when the loop began; its end is its last instruction.
+        # The body overwrites a3, from which the count was read when the loop began.
         (loop(4, "addi a1, a1, 1\nli a3, 100\nadd a2, a2, a1\nadd a2, a2, a2", 4), (4, 52, 100)),
         # A second loop, when the first has ended.
         (

@@ -94,7 +94,7 @@ def shared_platform(l1_bytes: int, l2_bytes: int) -> Platform:
 
 
 def test_homes_with_one_pool_leave_tiles_the_rest() -> None:
-    """Tiles and homes in one pool that cannot hold the best tiles beside the homes."""
+    """Tiles and homes share one pool, which cannot hold the best tiles beside the homes."""
     near = Pool("l1", None, 16, 1, 0, Access.READ_WRITE, (*NEAR_KINDS, BufferKind.INTERMEDIATE))
     platform, graph = far_platform(None), chain(layers=2)
     free = planned(graph, replace(platform, pools=(near, *platform.pools[1:])))

@@ -76,7 +76,7 @@ def test_waits_of_a_network_are_needed(tmp_path: Path) -> None:
     numbers = range(0, wait_count(sound), 2)
     assert len(numbers) >= 8
     found = [outputs(network, without_wait(sound, number), tmp_path)[0] for number in numbers]
-    # Those behind which a later copy over the same link is waited for in time are not missed.
+    # A missing wait shows no error where a later copy over the same link is waited for in time.
     assert sum(output != wanted for output in found) >= len(numbers) / 2
 
 

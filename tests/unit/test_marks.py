@@ -80,7 +80,7 @@ def used(plan: Plan) -> int:
 def test_inputs_and_outputs_share_bytes_with_what_lies_between(
     layers: int, tiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two tensors are alive at a time, however long the chain is; here no output may lie over its input."""
+    """Two tensors are alive at a time, however long the chain is: without overlaps no output lies over its input."""
     monkeypatch.setattr(building, "find_overlaps", lambda *_: ())
     plan = in_pools(chain(layers), tiled)
     assert check(plan) == []

@@ -41,7 +41,7 @@ def options(model: Path, l1: int = PLENTY, platform: str = "qemu-virt-rv32f", **
 
 
 def travelling(model: Path, l1: int = PLENTY, platform: str = "qemu-virt-rv32f", **changes: Any) -> CompileOptions:
-    """The same on a platform whose l1 is for tiles alone."""
+    """The options of a plan for a copy of the platform whose l1 is for tiles alone."""
     text = (PLATFORMS / f"{platform}.toml").read_text(encoding="utf-8")
     assert text.count(NEAR) == 1
     path = model.with_name(f"{platform}-far.toml")
@@ -96,7 +96,7 @@ def test_no_size_of_l1_makes_a_plan_worse(model: Path) -> None:
 
 @pytest.mark.parametrize("l1", [6000, PLENTY])
 def test_the_pool_that_tensors_leave_may_be_as_small_as_the_plan_says(model: Path, l1: int) -> None:
-    """All of them together would need 3,072 bytes of sram."""
+    """With every tensor in sram, its two that are alive at once would need 3,072 bytes."""
     plan = plan_model(options(model, l1))
     used = next(use.used_bytes for use in plan.pool_use if use.pool == "sram")
     assert used < 3072

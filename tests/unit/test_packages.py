@@ -109,12 +109,12 @@ def test_a_release_is_made_up_to_the_upload(tmp_path: Path) -> None:
 
 
 def without_blanks(lines: Iterable[str]) -> set[str]:
-    """Requirements, in one notation."""
+    """Requirements without their blanks, so that they compare as texts."""
     return {line.replace(" ", "") for line in lines}
 
 
 def requirements(name: str) -> set[str]:
-    """What a configure installs."""
+    """The requirements that a configure installs, from the file of that name."""
     return without_blanks((REQUIREMENTS / f"{name}.in").read_text(encoding="utf-8").splitlines())
 
 

@@ -187,7 +187,7 @@ def test_outputs_lie_exactly_over_inputs(algorithm: str) -> None:
 
 
 def test_an_output_beside_its_input_is_no_overlap_and_one_a_byte_beside_is() -> None:
-    """The judge of these tests, and the verifier, know that elements are read in any order."""
+    """Elements are read in any order, so that an output may lie over its input exactly or not at all."""
     items = [Item("a", 8, 1, ("p",)), Item("b", 8, 1, ("p",), trails=(Trail("a", 0, 0),))]
     model = build_model(items, UNLIMITED)
     for offset, sound in ((0, True), (8, True), (1, False), (7, False)):
@@ -201,7 +201,7 @@ def test_an_output_beside_its_input_is_no_overlap_and_one_a_byte_beside_is() -> 
 
 @needs_extension
 def test_an_output_stays_beside_its_input_where_that_saves_bytes() -> None:
-    """Joined they conflict with both others, which conflict too; apart, two and two share bytes."""
+    """With y over a, three places of 8 bytes are needed; apart, a lies with d and c with y: two places suffice."""
     items = [
         Item("a", 8, 1, ("p",), frozenset({"c"})),
         Item("c", 8, 1, ("p",), frozenset({"d"})),

@@ -58,7 +58,7 @@ def test_windows_reach_the_bound_where_first_fit_does_not() -> None:
 
 
 def test_making_a_window_takes_nodes() -> None:
-    """The first window has some 200 units and as many around them: with a budget of one node their pairs count."""
+    """Some 200 units of the first window, and as many around them, have pairs that take more nodes than one may."""
     native = extension()
     assert native is not None
     random = Random(4)

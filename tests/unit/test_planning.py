@@ -212,7 +212,7 @@ def sizes_in(error: TilewrightError) -> dict[str, int]:
 
 
 def test_the_smallest_tiles_of_all_layers_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two plans are made beside the one that failed: at the size, and to prove it at one byte less."""
+    """Beside the plan that failed, two are tried: with the size that the error names, and with one byte less."""
     sizes = []
     fit = shortage._Search.fit
 

@@ -181,7 +181,7 @@ def printed(program: Path, platform: str = PLATFORM) -> list[str]:
 
 
 def all_caught(platform: str) -> str:
-    """The last line of a program whose accesses were all caught; regions of powers of two leave one out."""
+    """The last line of a program whose accesses were all caught; fewer are tried with regions of powers of two."""
     count = 85 if load_platform(platform).target.protected_parts else 90
     return f"caught {count} of {count}"
 
@@ -240,7 +240,7 @@ def test_protection_changes_no_bit_and_costs_little(tmp_path: Path, platform: st
 
 @needs_arm
 def test_functions_next_to_the_vectors_are_followed(tmp_path: Path) -> None:
-    """Pointers to them are numbers below 256."""
+    """Addresses of functions next to the vectors are numbers below 256, and still lead the check to their functions."""
     artifacts = protected(platform="mps2-an385-single")
     text = """
 #include "m.h"
@@ -284,7 +284,7 @@ def test_a_pool_is_one_region_of_parts(used_bytes: int, region: tuple[int, int, 
 
 
 def functions_that_enter(folder: Path, edit: tuple[str, str] = ("inline", "inline")) -> list[str]:
-    """The functions of the port of Cortex-M that call the way into layers, not optimised; ``edit`` replaces text."""
+    """The functions of Cortex-M's port that call the way into layers, unless inlined; ``edit`` replaces text."""
     port = runtime_dir() / "ports" / "mps2_an385"
     text = (port / "memory_protection.c").read_text(encoding="utf-8")
     assert edit[0] in text
@@ -310,7 +310,7 @@ def functions_that_enter(folder: Path, edit: tuple[str, str] = ("inline", "inlin
 
 @needs_arm
 def test_no_frame_lies_in_the_stack_of_layers(tmp_path: Path) -> None:
-    """Whose function reads the stack pointer enters layers itself, also without optimisation."""
+    """The function that reads the stack pointer is the one that enters layers, also without optimisation."""
     assert functions_that_enter(tmp_path) == ["tilewright_protected"]
     apart = ("__attribute__((always_inline)) static inline", "static")
     assert functions_that_enter(tmp_path, apart) == ["work_within"]

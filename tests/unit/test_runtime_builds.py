@@ -40,7 +40,7 @@ MACROS_ONLY = {
 
 @dataclass(frozen=True)
 class Build:
-    """A compiler with its options, and what it must be seen to refuse: a text of a file, and another for it."""
+    """A compiler with its options, and a change that it must refuse: the file, a text in it, and its replacement."""
 
     compiler: str
     options: tuple[str, ...]
@@ -154,7 +154,7 @@ def test_every_kernel_in_another_build(name: str, networks: dict[str, list[Path]
 
 
 def spoilt_complaint(build: Build, objects: Sequence[Path], network: Sequence[Path], folder: Path) -> str:
-    """The same where one file of the runtime is spoilt."""
+    """What ``first_complaint`` says where one file of the runtime is spoilt."""
     file, right, wrong = build.spoilt
     original = runtime_dir() / "kernels" / file
     text = original.read_text(encoding="utf-8") if right else ""

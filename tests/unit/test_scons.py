@@ -119,7 +119,7 @@ def test_platformio_lines_in_its_order_of_scripts(project: Path) -> None:
 
 
 def test_same_keywords_as_in_cmake() -> None:
-    """All but PORT, which is a CMake target."""
+    """The tool has all keywords of CMake's function but PORT, which is a CMake target."""
     text = (cmake() / "TilewrightModel.cmake").read_text(encoding="utf-8")
     call = re.search(r"function\(tilewright_add_model target\).*?PARSE_ARGV 1\s+arg(.*?)\)", text, re.DOTALL)
     assert call

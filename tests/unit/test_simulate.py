@@ -246,7 +246,7 @@ TERMINATED_WHILE = {
 
 @pytest.mark.parametrize("moment", TERMINATED_WHILE)
 def test_no_moment_is_too_early_or_too_late_to_terminate(tmp_path: Path, moment: str) -> None:
-    """A signal before the call that starts a process has returned; and a second one in the end of the first."""
+    """A signal comes before the call that starts a process has returned, or a second one while the first is handled."""
     program = _sleeper(tmp_path)
     launcher = _launcher(program, f"class Popen(subprocess.Popen):{TERMINATED_WHILE[moment]}\nsubprocess.Popen = Popen")
     assert launcher.wait(timeout=ENOUGH_S) == 128 + signal.SIGTERM

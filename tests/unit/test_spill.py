@@ -49,7 +49,7 @@ def test_everything_lives_in_the_first_pool_while_there_is_room(folder: Path) ->
 
 
 def sizes(folder: Path, **changes: object) -> dict[int, int]:
-    """Sizes of l2, each a little less than the plan before took, with the number of tensors that live in l3 then."""
+    """Size of l2 in bytes, 15/16 of what the plan before took of l2, to the number of tensors that live in l3 then."""
     plan = plan_model(options(folder, ALL_IN_L2))
     found: dict[int, int] = {}
     while not found or min(homes(plan).values()) == "l2":

@@ -34,7 +34,7 @@ class Inline(Executor):
 
 
 class Elsewhere(Executor):
-    """As one that reaches other machines: calls and results travel as bytes, later ones come back first."""
+    """Like an executor on other machines: calls and results travel as bytes, and later calls come back first."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[Future[Any], bytes]] = []

@@ -15,7 +15,7 @@ from support.firmware import needs_host_compiler
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-# These are found by the path above, so they cannot stand before it.
+# The modules below are found by the path above, so their imports cannot stand before that line.
 import sweep  # noqa: E402
 from sweep_network import CLOSE, EQUAL, Network, Point, compared, sizes_down  # noqa: E402
 

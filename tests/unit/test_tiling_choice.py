@@ -302,7 +302,7 @@ def test_buffering() -> None:
 
 
 def test_a_store_and_the_next_load_take_place_at_once() -> None:
-    """All but the first load and the last store; a second slot for one side leaves nothing to share."""
+    """Loads but the first run beside stores but the last; with a second slot on one side alone, none does."""
     shape = (8, 40)
     tensors = [variable("x", DType.FLOAT32, shape), variable("y", DType.FLOAT32, shape)]
     graph = graph_of(node_of("clip", "Clip", ("x",), ("y",), {"minimum": 0.0, "maximum": 6.0}), tensors)

@@ -70,7 +70,7 @@ def bound_and_measured(folder: Path, artifacts: Artifacts, as_library: bool = Fa
 @pytest.mark.parametrize("platform", ["qemu-virt-rv32-single", "qemu-virt-rv32"])
 def test_digits(tmp_path: Path, platform: str) -> None:
     bound, measured = bound_and_measured(tmp_path, digits(platform, static_pools=True))
-    # What reads the counter is measured too, and is less than the difference.
+    # Instructions that read the counter are measured too, and are fewer than bound and measurement otherwise differ by.
     assert measured <= bound <= 1.02 * measured
 
 
@@ -163,7 +163,7 @@ def toy_bound(folder: Path, body: str) -> int:
 @pytest.mark.parametrize("case", TOY)
 def test_toys(tmp_path: Path, case: str) -> None:
     body, instructions = TOY[case]
-    # Behind it the result is set, and the function returns.
+    # Two instructions follow the body: one sets the result, one returns.
     assert toy_bound(tmp_path, body) == instructions + 2
 
 

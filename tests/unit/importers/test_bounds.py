@@ -19,7 +19,7 @@ INT = np.int64
 
 
 def suppression(*, center: int = 0, threshold: float | None = 0.1) -> onnx.ModelProto:
-    """Boxes of two images and three classes, of which at most four are kept, and their corners."""
+    """NonMaxSuppression of up to four boxes for each of two images and three classes, and the boxes' corners."""
     builder = ModelBuilder(17)
     boxes, scores = builder.input("boxes", [2, 30, 4]), builder.input("scores", [2, 3, 30])
     limits = [builder.constant(np.array([4])), builder.constant(np.array([0.3], np.float32))]
@@ -37,7 +37,7 @@ def positions() -> onnx.ModelProto:
 
 
 def kept(axis: int | None) -> onnx.ModelProto:
-    """Slices of x for which a score is above 0, and their squares."""
+    """Slices of x along ``axis`` (elements where it is None) with a score above 0, and the squares of those slices."""
     builder = ModelBuilder(17)
     x, score = builder.input("x", [5, 6]), builder.input("score", [6])
     condition = builder.node("Greater", score, builder.constant(np.float32(0)))
@@ -83,7 +83,7 @@ AXES = {"places": 1, "places_few": 1, "places_none": 1, "kept_columns": 1}
 
 
 def judged(name: str) -> dict[str, Array]:
-    """ONNX Runtime's outputs, or those of ONNX's reference, or of NumPy where both fail."""
+    """ONNX Runtime's outputs; for the cases named ``values`` those of ONNX's reference, for ``rows`` those of NumPy."""
     model, feeds, _ = CASES[name]
     if name == "rows":
         # ONNX Runtime has no Unique, and the reference takes every row with NaN for another one.

@@ -42,7 +42,7 @@ def deformed(groups: int = 1, offset_groups: int = 1, *, mask: bool = False, **g
     ],
 )
 def test_deformed_convolutions(model: onnx.ModelProto, tmp_path: Path) -> None:
-    """Offsets are up to three elements, so that places lie outside too."""
+    """Offsets reach about three elements, so that some of the places that are read lie outside the input."""
     graph = imported(tmp_path, model)
     shapes = {value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in model.graph.input}
     feeds = {name: RNG.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
@@ -76,7 +76,7 @@ def test_regions(opset: int, mode: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("opset", [10, 16])
 @pytest.mark.parametrize("mode", ["avg", "max"])
 def test_a_number_of_samples_that_follows_the_region(opset: int, mode: str, tmp_path: Path) -> None:
-    """From 1 to 4 samples; of opset 16 the last region has none."""
+    """A region has from 1 to 4 samples; with opset 16 the last region has none."""
     assert_equal_to_runtime(tmp_path, regions(opset, mode=mode, sampling_ratio=0))
     assert_equal_to_runtime(tmp_path, regions(opset, mode=mode, spatial_scale=1.3))
 
@@ -89,7 +89,7 @@ def test_a_number_of_samples_that_follows_a_computed_region_is_refused(tmp_path:
 
 
 def grid_of(size: list[int], theta: bool, **given: object) -> onnx.ModelProto:
-    """``theta``: whether it is an input."""
+    """AffineGrid for images of a size; ``theta``: whether the matrices are an input, not a constant."""
     builder = ModelBuilder(20)
     axes = len(size) - 2
     shape = [size[0], axes, axes + 1]
@@ -102,7 +102,7 @@ def grid_of(size: list[int], theta: bool, **given: object) -> onnx.ModelProto:
 @pytest.mark.parametrize("theta", [True, False])
 @pytest.mark.parametrize("size", [[1, 2, 4, 3], [2, 1, 3, 5], [1, 1, 2, 3, 4], [2, 1, 3, 2, 2]])
 def test_grids(size: list[int], theta: bool, corners: int, tmp_path: Path) -> None:
-    """A batch of one too, of which ONNX's function body loses the axis."""
+    """One of the sizes is a batch of one image, whose batch axis ONNX's function body loses."""
     assert_equal_to_runtime(tmp_path, grid_of(size, theta, align_corners=corners))
 
 
@@ -211,7 +211,7 @@ def test_bits_that_are_no_elements_are_refused(given: type[np.generic], to: int,
 
 
 def test_a_body_of_a_node_that_leaves_operands_out(tmp_path: Path) -> None:
-    """Attention with a cache, but without a mask: ONNX's inliner has no type for the operand between."""
+    """Attention has a cache but no mask: ONNX's inliner has no type for the operand left out before the cache."""
     builder = ModelBuilder(23)
     q, k, v = (builder.input(name, [1, 2, 3, 4]) for name in "qkv")
     past = [builder.input(name, [1, 2, 5, 4]) for name in ("past_k", "past_v")]

@@ -14,7 +14,7 @@ from tilewright.importers.onnx.reading import read_model
 
 
 def declared(*shape, kind=TensorProto.FLOAT, between=None):
-    """Resize of 9 by 0.7 and Relu; the output as declared, and the tensor between the nodes too if given."""
+    """Resize of 9 columns by 0.7, then Relu; declares ``shape`` for y and, if given, ``between`` for Relu's input."""
     build = ModelBuilder()
     x = build.input("x", [1, 1, "rows", 9])
     scales = build.constant(np.float32([1, 1, 0.7, 0.7]))
@@ -87,7 +87,7 @@ def test_the_dialect_compares_shapes_only(tmp_path):
 
 
 def test_operands_that_the_inference_refuses(tmp_path):
-    """Translators refuse what contradicts itself by their own words; what one misses, the inference finds."""
+    """A translator refuses operands that contradict each other; what translators miss, ONNX's inference refuses."""
     build = ModelBuilder()
     x, weights = build.input("x", [1, 2, 5, 5]), build.constant(np.ones((1, 3, 3, 3), np.float32))
     build.node("Conv", x, weights, output="y")
@@ -104,7 +104,7 @@ def test_operands_that_the_inference_refuses(tmp_path):
 
 
 def test_a_translation_that_computes_another_shape_is_found(tmp_path, monkeypatch):
-    """The deliberate failure: an own wrong extent is told with what ONNX's inference gives."""
+    """Where an importer computes a wrong extent, the message has what ONNX's inference gives beside it."""
     model, path = declared(), tmp_path / "model.onnx"
     path.write_bytes(model.SerializeToString())
     computed = guard._computed

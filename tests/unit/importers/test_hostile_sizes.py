@@ -17,7 +17,7 @@ _MOST_BYTES = 100 << 20
 
 
 def node(operator: str, shape: list[int], *constants: object, opset: int = 19, **given: object) -> onnx.ModelProto:
-    """``constants``: arrays, None for an operand that is left out, or a shape of another input."""
+    """One node; each of ``constants`` is an array, None (the operand is left out) or a tuple (an input's shape)."""
     build = ModelBuilder(opset)
     dtype = given.pop("dtype", np.float32)
     names = [build.input("x", shape, dtype)]

@@ -20,7 +20,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "reference" / "judges.md"
 
 
 def _computed(place, folder):
-    """Arrays by name; None where the model is refused."""
+    """Tilewright's outputs by name; None where the importer refuses the model."""
     model = place.model()
     try:
         graph = imported(folder, model)

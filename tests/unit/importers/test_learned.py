@@ -198,7 +198,7 @@ def feeds(proto: onnx.ModelProto) -> dict[str, np.ndarray]:
 
 
 def expected(proto: onnx.ModelProto, given: dict[str, np.ndarray]) -> list[np.ndarray]:
-    """What onnxruntime gives; maps as columns in the order of their labels."""
+    """The outputs of onnxruntime; of an output of maps, one for each row, columns in the order of the labels."""
     session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
     labels = [
         attribute.ints for node in proto.graph.node for attribute in node.attribute if "labels_i" in attribute.name
@@ -244,7 +244,7 @@ def test_features_side_by_side(tmp_path: Path) -> None:
 
 
 def test_probabilities_of_other_classes_are_noticed() -> None:
-    """Of eight classes, probabilities of pairs in another order are other probabilities of classes."""
+    """The 28 probabilities of pairs of eight classes, in reverse order, give the classes other probabilities."""
     pairs = RNG.uniform(0.05, 0.95, (1, 28)).astype(np.float32)
     node = make_node("PairwiseCoupling", ["x"], ["y"], attributes=AxisAttributes(1))
     tensors = {name: variable(name, DType.FLOAT32, (1, count)) for name, count in (("x", 28), ("y", 8))}
@@ -310,7 +310,7 @@ def test_refused(reason: str, tmp_path: Path) -> None:
 
 
 def test_what_reads_scores_of_which_inference_says_nothing(tmp_path: Path) -> None:
-    """Of version 1 of ai.onnx.ml, which scikit-learn's converter writes, inference knows the labels only."""
+    """In version 1 of ai.onnx.ml, which scikit-learn's converter writes, inference knows no shape of the scores."""
     made = model("TreeEnsembleClassifier", SCORES, classlabels_int64s=CLASSES, **forest(7, 3, "class"))
     made.graph.output[1].name = "kept"
     made.graph.node.append(helper.make_node("Identity", ["scores"], ["kept"]))

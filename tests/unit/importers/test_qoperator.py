@@ -28,7 +28,7 @@ def whole(dtype, shape, seed=0):
 
 
 class Builder(ModelBuilder):
-    """Scales and zero points as constants."""
+    """Builds models whose scales and zero points are constants."""
 
     def parameters(self, scale, zero_point, dtype):
         return [self.constant(np.float32(scale)), self.constant(np.asarray(zero_point, dtype))]
@@ -121,7 +121,7 @@ def test_two_operands(tmp_path, dtype, operator, other):
     build = Builder()
     build.input("a", [2, 3, 5], dtype)
     build.input("b", other, dtype)
-    # No quotient of scales that puts many results on a tie.
+    # These scales have no quotient that puts many results on a rounding tie.
     scale = 0.0913 if operator == "QLinearAdd" else 0.1217
     inputs = ["b", *build.parameters(0.06, b_point, dtype), *build.parameters(scale, a_point, dtype)]
     build.node(operator, "a", *build.parameters(0.05, a_point, dtype), *inputs, output="y", domain=MICROSOFT)
@@ -192,7 +192,7 @@ def test_softmax(tmp_path, dtype, opset, axis):
 
 @pytest.mark.parametrize("scale", [1 / 127, 0.0039, 0.00787402])
 def test_softmax_counts_whole_units(tmp_path, scale):
-    """ONNX Runtime multiplies by floor(1 / scale); with 1 / scale a sixth of such results is one step larger."""
+    """ONNX Runtime multiplies by floor(1 / scale); multiplied by 1 / scale, a sixth of results are a step larger."""
     build = Builder()
     build.input("x", [60, 7], np.uint8)
     parameters = [*build.parameters(0.03, 128, np.uint8), *build.parameters(scale, 0, np.uint8)]
@@ -213,7 +213,7 @@ def test_concat(tmp_path, dtype):
 
 
 def test_a_chain_computes_on_integers(tmp_path):
-    """What two operators share is dequantised and quantised alike, so nothing of it is left."""
+    """Two operators quantise and dequantise the tensor between them alike, so that neither conversion is left."""
     build = Builder()
     build.input("x", [1, 4, 6, 6], np.uint8)
     first = [build.constant(whole(np.int8, (4, 4, 3, 3), 1)), *build.parameters(0.004, 0, np.int8)]
@@ -271,7 +271,7 @@ def test_matrix_product_of_integers(tmp_path, point, depth):
         inputs.append(build.constant(points_b))
     build.node("MatMulInteger", "a", *inputs, output="y")
     model = build.model("y", dtypes={"y": np.int32})
-    if point == "per row":  # which onnxruntime refuses
+    if point == "per row":  # onnxruntime refuses a zero point for each row.
         graph = optimise(imported(tmp_path, model))
         wanted = (feeds["a"].astype(int) - feeds["z"].reshape(4, 1)) @ (
             whole(np.int8, (depth, 6), 1).astype(int) - points_b
@@ -285,7 +285,7 @@ def test_matrix_product_of_integers(tmp_path, point, depth):
 
 @pytest.mark.parametrize("depth", [16, 300])
 def test_matrix_product_of_computed_integers(tmp_path, depth):
-    """Zero points of both operands come at run time: exact in float32 as far as that reaches, else refused."""
+    """Zero points of both operands come at run time: float32 holds sums of 258 products exactly; longer are refused."""
     build = Builder()
     build.input("a", [4, depth], np.uint8)
     build.input("b", [depth, 6], np.uint8)

@@ -51,7 +51,7 @@ def rnn(body, x, states, weights):
 
 
 def gru_after(body, x, states, weights):
-    """``reset_after``: biases of the input and of the state, one row each, are split in the body."""
+    """A step of GRU with ``reset_after``: the body splits the biases, a row for the input and one for the state."""
     body.node("Split", weights["B"], to=["b0", "b1"], axis=0)
     axis = body.constant("axis0", [0])
     for side, operand, matrix in (("x", x, weights["W"]), ("h", states[0], weights["R"])):
@@ -66,7 +66,7 @@ def gru_after(body, x, states, weights):
 
 
 def gru_before(body, x, states, weights):
-    """Without ``reset_after``: the state is reset before it is multiplied."""
+    """A step of GRU without ``reset_after``: the state is reset before it is multiplied."""
     body.node("Add", body.node("MatMul", x, weights["W"], to="xw"), weights["B"], to="x_sum")
     body.node("Split", "x_sum", to=["xz", "xr", "xn"], axis=-1)
     hz, hr, hn = (column(body, f"R{n}", weights["R"], n * UNITS, (n + 1) * UNITS) for n in range(3))
@@ -108,7 +108,7 @@ CELLS = {
 
 
 def selected(body, name, mask, one, other):
-    """mask ? one : other, as tf2onnx writes SelectV2: the other may be "" for zeros."""
+    """mask ? one : other, as tf2onnx writes SelectV2; an empty ``other`` stands for zeros."""
     body.node("Mul", body.cast(mask, f"{name}_m"), one, to=f"{name}_one")
     body.cast(body.node("Not", mask, to=f"{name}_not"), f"{name}_n")
     other = other or body.constant(f"{name}_zero", np.float32(0.0))
@@ -206,7 +206,7 @@ def test_loops_of_keras_are_recurrent_operators(tmp_path, cell, masked):
 
 
 def test_masked_steps_may_be_zeros(tmp_path):
-    """As Bidirectional has them that gives all steps."""
+    """Keras's Bidirectional, where it gives all steps, has zeros as the outputs of masked steps."""
     graph = check(tmp_path, model_of("lstm", masked=True, zeros=True), masked=True)
     assert operators(graph)["LSTM"] == 1
 
@@ -232,13 +232,13 @@ def replaced(old, new):
     ],
 )
 def test_other_loops_are_unrolled(tmp_path, cell, change):
-    """One operator that differs, and no operator fits."""
+    """One operator of the body differs, so that RNN, GRU and LSTM do not fit the loop."""
     graph = check(tmp_path, model_of(cell, change=change))
     assert not set(operators(graph)) & {"RNN", "GRU", "LSTM"}
 
 
 def test_a_mask_that_one_state_has_is_none(tmp_path):
-    """The cell state of an LSTM changes in masked steps too: that is no LSTM with a mask."""
+    """Here the mask keeps the hidden state only: an LSTM with a mask keeps the cell state in masked steps too."""
 
     def change(body):
         for node in body.node:
@@ -250,7 +250,7 @@ def test_a_mask_that_one_state_has_is_none(tmp_path):
 
 
 def test_finding_out_takes_none_of_the_bytes_for_constants(tmp_path, monkeypatch):
-    """A loop that is no recurrent operator is unrolled with all that the model may compute."""
+    """Looking for a recurrent operator in a loop counts nothing against the bytes that the model may compute."""
     attempts = []
 
     def attempt(node, build, visit):

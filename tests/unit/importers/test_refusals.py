@@ -155,7 +155,7 @@ def test_sizes_beyond_32_bits(tmp_path):
 @pytest.mark.parametrize("strides", [[2, 3], [1, 1], [4, 4]])
 @pytest.mark.parametrize("operator", ["MaxPool", "AveragePool", "LpPool"])
 def test_windows_larger_than_what_they_see(tmp_path, operator, strides):
-    """With ceil_mode too, where the last window may reach beyond the padded input, but not the first."""
+    """Also with ceil_mode, which lets the last window reach beyond the padded input, but not the first."""
     build = ModelBuilder(opset=19)
     x = build.input("x", [1, 2, 3, 3])
     build.node(operator, x, output="y", kernel_shape=[4, 4], dilations=[2, 2], strides=strides, ceil_mode=1)
@@ -182,7 +182,7 @@ def test_functions_that_call_themselves(tmp_path):
 
 @pytest.mark.parametrize(("calls", "constant"), [(40, 1), (12, 1 << 20)])
 def test_functions_that_become_more_than_memory_holds(tmp_path, calls, constant):
-    """Each function calls the one before twice: too many nodes, or too many bytes of a constant."""
+    """Each function calls the one before it twice: together too many nodes, or constants of too many bytes."""
     model, opsets = small_model(), [helper.make_opsetid("", 18), helper.make_opsetid("own", 1)]
     tensor = helper.make_tensor("c", TensorProto.INT8, [constant], bytes(constant), raw=True)
     body = [helper.make_node("Constant", [], ["c"], value=tensor), helper.make_node("Relu", ["a"], ["b"])]

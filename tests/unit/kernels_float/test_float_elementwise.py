@@ -21,7 +21,7 @@ CHOICES = {
 
 
 def first(case: Case) -> KernelChoice:
-    """The kernel that is preferred; normalisations have one of parts of lines behind it (test_cut_rows.py)."""
+    """The preferred kernel; normalisations have a second one, for parts of lines (test_cut_rows.py)."""
     graph = case.graph()
     return CHOICES[case.operator](graph.nodes[0], graph)[0]
 

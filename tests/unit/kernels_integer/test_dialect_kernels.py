@@ -125,7 +125,7 @@ def test_sixteen_bits(operator: str) -> None:
 
 
 def test_a_wrong_result_is_noticed() -> None:
-    """The comparison itself: a shift that is off by one."""
+    """The comparison finds a node whose shift is off by one."""
     x, w = values("int8", (3, 16)), np.full(16, 90_000, np.int32)
     graph, feeds = node_graph("iRMSNorm", [x, w], (1,), x.shape, "int8", {"shift": 12})
     node = graph.nodes[0]

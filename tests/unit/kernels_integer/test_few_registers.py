@@ -1,4 +1,4 @@
-"""What kernels compile differently for Arm, which has fewer registers, compiled and compared on this machine."""
+"""Code that kernels have for Arm, which has fewer registers, compiled for this machine and compared with references."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_average_pool(geometry: str, dtype: str, include: int, multiplier: float
 @pytest.mark.parametrize("value", [-128, 127])
 @pytest.mark.parametrize(("rows", "columns", "sum_bytes"), [(16, 8, 2), (43, 3, 4)])
 def test_sums_of_rows_have_room_at_both_ends(value: int, rows: int, columns: int, sum_bytes: int) -> None:
-    """128 elements 255 above or below their zero point fit a sum of 16 bits, one more would not."""
+    """A sum of 16 bits holds 128 elements that differ from their zero point by 255, but not 129."""
     x = np.full((1, 4, rows, columns), value, np.int8)
     attributes = {
         "kernel": (rows, columns),
@@ -105,7 +105,7 @@ def test_average_of_stored_integers(geometry: str, dtype: str) -> None:
 
 
 def test_padding_that_does_not_count_is_cut_too() -> None:
-    """One window of 9 rows over 5: the number of taps is the whole window's, whatever rows a call has."""
+    """A window of 9 rows over 5, in calls of 1, 4 or 9 rows: the divisor is that of the whole window in each call."""
     x = integers(np.random.default_rng(8), "int8", (1, 3, 5, 4))
     windows = {"kernel": (9, 4), "strides": (1, 1), "dilations": (1, 1), "pads": (2, 0, 2, 0)}
     graph, feeds = node_graph("AveragePool", [x], (), (1, 3, 1, 1), "int8", windows, RoundAway(-128, 127))

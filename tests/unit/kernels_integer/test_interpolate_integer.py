@@ -34,7 +34,7 @@ STEPS: tuple[dict[str, int], ...] = ({}, {"d1": 2, "d2": 3}, {"d0": 1, "d3": 1, 
 
 
 def table(extent: int, scale: float) -> tuple[Array, Array]:
-    """Positions and weights of outputs that stand in the middle of their share of the input (half_pixel)."""
+    """The two positions that each output reads, and their weights, with the coordinates of half_pixel."""
     at = np.clip((np.arange(int(extent * scale)) + 0.5) / scale - 0.5, 0, extent - 1)
     low = np.minimum(at.astype(int), extent - 1)
     high = np.minimum(low + 1, extent - 1)
@@ -42,7 +42,7 @@ def table(extent: int, scale: float) -> tuple[Array, Array]:
 
 
 def interpolated(name: str, dtype: str, *, cut: bool) -> tuple[Graph, dict[str, Array]]:
-    """A node that gives uint8 in other steps, or with ``cut`` the type of its input, rounded towards 0."""
+    """Linear Resize that gives uint8 with another scale, or with ``cut`` the type of its input, rounded towards 0."""
     shape, scales, axes = SIZES[name]
     x = integers(np.random.default_rng(len(name)), dtype, shape)
     tables = {axis: table(shape[axis], scale) for axis, scale in zip(axes, scales, strict=True) if scale != 1.0}
@@ -145,7 +145,7 @@ def upsampled() -> onnx.ModelProto:
 def test_a_group_computes_rows_between_those_of_a_ring(tmp_path: Path) -> None:
     model = upsampled()
     feeds = {"x": integers(np.random.default_rng(6), "int8", (1, 4, 12, 10))}
-    # All three together take more cycles than groups may by default.
+    # Fewest cycles would not give this group: its operators together take more cycles than a group may by default.
     built = generated(model, tmp_path / "c", objective="bytes_used")
     (group,) = [layer for layer in built.plan.program if isinstance(layer, Layer)]
     assert [stage.operator for stage in group.stages] == ["Conv", "InterpolateInteger", "Conv"]

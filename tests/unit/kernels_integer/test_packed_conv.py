@@ -26,7 +26,7 @@ BOUND = 256
 
 
 def saturated(core: Core, channels: int) -> Array:
-    """int64[1, channels, two rounds of each loop and three taps]: runs at the bound or what int8 allows."""
+    """Weights int64[1, channels, taps]: two rounds of each loop and three taps; runs reach the bound or int8's end."""
     rng = np.random.default_rng(len(core.value))
     rows = []
     for channel in range(channels):
@@ -65,7 +65,7 @@ def graph_of(weights: Array, x: Array, epilogue: Epilogue | None, dtype: str = "
 
 
 def extremes(taps: int) -> Array:
-    """int8[1, taps, 4, 4]: pixels of one extreme and of mixtures, so that each lane meets every neighbour."""
+    """Pixels int8[1, taps, 4, 4], of one extreme or of both mixed, so that each lane meets every kind of neighbour."""
     rng = np.random.default_rng(taps)
     kinds = [np.full(taps, -128), np.full(taps, 127), np.resize([-128, 127], taps), rng.choice((-128, 127), taps)]
     pixels = [kinds[first] if second else kinds[3] for first, second in product(range(4), range(4))]

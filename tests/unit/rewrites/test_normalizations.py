@@ -86,7 +86,7 @@ def test_instance_normalization(tmp_path):
 
 @pytest.mark.parametrize("shape", [(1, 4, 4), (2, 4, 2, 2), (1, 6, 3, 2)])
 def test_factors_of_channels_are_no_factors_of_lines_of_that_length(tmp_path, shape):
-    """Each line that is normalised has as many elements as there are channels."""
+    """Lines have as many elements as there are channels: factors of channels fit a line, but mean another axis."""
     net = Network()
     scale, offset = net.weights(shape[1]), net.weights(shape[1])
     net.node("InstanceNormalization", net.input("x", list(shape)), scale, offset, output="y")

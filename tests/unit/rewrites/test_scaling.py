@@ -36,7 +36,7 @@ def test_a_shift_in_front_of_padding_stays(tmp_path):
 
 
 def test_a_factor_of_zero_in_front_of_a_shift_stays(tmp_path):
-    """What is shifted cannot be divided by it."""
+    """To move the factor behind the shift, the shift would have to be divided by zero."""
     net = Network()
     x = net.node("Mul", net.input("x", [1, 2, 7, 7]), net.constant(np.float32([[[0]], [[2]]])))
     net.node("Conv", net.node("Add", x, net.weights(2, 1, 1)), net.weights(8, 2, 3, 3), pads=[1] * 4, output="y")
