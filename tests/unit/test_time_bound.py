@@ -18,6 +18,7 @@ from tilewright.firmware.disassembly import Disassembly, disassemble, parsed
 from tilewright.firmware.findings import Linked
 from tilewright.firmware.image import Machine, read_image
 from tilewright.firmware.known_branches import Branch, Frame, Result, touched_by
+from tilewright.firmware.riscv import effect, start
 from tilewright.firmware.rv32_steps import MASK, Registers, Word, step_of
 from tilewright.firmware.time_bound import instruction_bound
 from tilewright.firmware.verdict_text import verdict_json, verdict_text
@@ -303,6 +304,17 @@ def test_instructions(text: str, expected: int | None) -> None:
     step(registers)
     assert registers[10] == (None if expected is None else expected & MASK)
     assert registers[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "touched"), [("mv a4,a4", (0x80006000,)), ("mv a5,a4", ()), ("addi a5,a4,8", (0x80006008,))]
+)
+def test_an_address_may_end_with_zeros(text: str, touched: tuple[int, ...]) -> None:
+    """A jump table at a multiple of 4,096 bytes behind auipc: objdump prints ``addi a4, a4, 0`` as ``mv a4, a4``."""
+    made, sum_of = parsed(f"80000000:\tauipc a4,0x6\n80000004:\t{text}").instructions
+    known = effect(made, start(None), lambda _: None)
+    assert known.touched == ()
+    assert effect(sum_of, known.registers, lambda _: None).touched == touched
 
 
 def test_ways_meet() -> None:

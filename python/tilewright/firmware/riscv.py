@@ -71,9 +71,17 @@ def effect(instruction: Instruction, registers: Registers, read: Reader) -> Effe
     if name in _LOADS:
         return _load(name, operands, registers, read)
     value = _result(instruction, name, operands, registers)
-    is_address = value is not None and not value.on_stack and name in ("add", "addi")
-    touched = (value.number,) if value is not None and is_address else ()
+    is_sum = name in ("add", "addi") or _adds_nothing(name, operands)
+    touched = (value.number,) if value is not None and is_sum and not value.on_stack else ()
     return Effect(with_value(registers, operands[0], value), touched=touched)
+
+
+def _adds_nothing(name: str, operands: tuple[str, ...]) -> bool:
+    """Whether an instruction is ``addi a4, a4, 0``, which disassemblers print as ``mv a4, a4``.
+
+    It adds the lower twelve bits to an address, where auipc or lui has made the whole of it already.
+    """
+    return name == "mv" and operands[0] == operands[1]
 
 
 def _unknown(instruction: Instruction, registers: Registers) -> Effect:
