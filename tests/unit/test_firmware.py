@@ -191,8 +191,17 @@ static int twice(volatile int *x) { return *x * 2; }
 static int (*const table[])(volatile int *) = {twice};
 int toy_run(volatile int *x) { return table[*x & 0](x); }
 """
+BEGIN = """
+void _start(void);
+static int twice(volatile int *x) { return *x * 2; }
+static int half(volatile int *x) { return *x / 2; }
+static int (*const table[])(volatile int *) = {twice, half};
+int toy_run(volatile int *x) { return *x < (long)_start ? 0 : table[*x & 1](x); }
+"""
+"""Code that knows where the program's code begins and calls a function by pointer."""
 CODE = {
     "sound": (SOUND, set()),
+    "begin of the code": (BEGIN, set()),
     "recursion": (
         "int toy_run(volatile int *x) { int y = *x; return y > 0 ? toy_run(x) + toy_run(x) + y : y; }",
         {"recursion"},

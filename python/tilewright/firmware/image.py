@@ -77,14 +77,16 @@ class Symbol:
 class Image:
     """A linked program.
 
-    ``word_bytes`` is the size of a pointer; ``functions`` are ordered by address. ``copied`` are places (address,
-    bytes) of initial values that start-up copies to where they are used.
+    ``word_bytes`` is the size of a pointer; ``functions`` are ordered by address. ``entry`` is the address at which the
+    program begins, the Thumb bit included. ``copied`` are places (address, bytes) of initial values that start-up
+    copies to where they are used.
     """
 
     path: Path
     machine: Machine
     word_bytes: int
     is_little_endian: bool
+    entry: int
     sections: tuple[Section, ...]
     symbols: tuple[Symbol, ...]
     functions: tuple[Symbol, ...]
@@ -153,6 +155,7 @@ def _image(path: Path, file: Any) -> Image:
         machine=machine,
         word_bytes=4 if file.elfclass == 32 else 8,
         is_little_endian=bool(file.little_endian),
+        entry=int(file["e_entry"]),
         sections=sections,
         symbols=symbols,
         functions=tuple(by_address[address] for address in sorted(by_address)),

@@ -66,9 +66,13 @@ class PointerFinder:
         return _LEAST_ADDRESS.get(self.image.machine, _LEAST_ELSEWHERE)
 
     def _function(self, word: int) -> int | None:
-        """The function to which a word points, if it does. Pointers to Thumb code are odd, which few numbers are."""
+        """The function to which a word points, if it does. Pointers to Thumb code are odd, which few numbers are.
+
+        No program calls its entry by pointer; but the entry often lies where the code begins, an address that lists
+        of memory regions hold.
+        """
         thumb = 1 if self.image.machine is Machine.ARM else 0
-        if word & 1 != thumb:
+        if word & 1 != thumb or word == self.image.entry:
             return None
         address = word - thumb
         symbol = self.image.function_at(address)
