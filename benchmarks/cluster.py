@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from micro_models import write_models
-from tilewright.catalogue.operators import operator_of
+from tilewright.catalogue.macs import macs_of_nodes
 from tilewright.graph import DType
 from tilewright.importers.load import import_model
 
@@ -177,7 +177,7 @@ def written_macs(folder: Path) -> int:
     """Multiply-accumulates of the model as it is written, before any rewriting."""
     types = {name: DType(text) for name, text in element_types(folder).items()}
     graph = import_model(folder / "network.onnx", types=types)
-    return sum(operator_of(node, graph).nest(node, graph).macs for node in graph.nodes)
+    return sum(macs_of_nodes(graph).values())
 
 
 def element_types(folder: Path) -> dict[str, str]:

@@ -12,6 +12,7 @@ from tilewright.base.c_names import interface_identifiers
 from tilewright.base.errors import TilewrightError, bad_input, does_not_fit, not_supported, suggestion
 from tilewright.base.inputs import read_content
 from tilewright.base.progress import progress
+from tilewright.catalogue.macs import macs_of_nodes
 from tilewright.check import require_sound
 from tilewright.codegen.files import generate_files
 from tilewright.graph import Array, DType, Graph
@@ -20,7 +21,7 @@ from tilewright.importers.load import import_model
 from tilewright.importers.own import OwnImport, own_name
 from tilewright.options import CompileOptions, Weights
 from tilewright.own import OwnOperator, load_operators
-from tilewright.plan import Access, CopyStart, ExternalWeights, InterfaceTensor, Plan, kernel_steps
+from tilewright.plan import Access, CopyStart, ExternalWeights, InterfaceTensor, LayerFacts, Plan, kernel_steps
 from tilewright.plan.stages import plain_steps
 from tilewright.planning.core_stacks import larger_stack_bytes
 from tilewright.planning.cut_rows import with_cut_rows
@@ -105,7 +106,9 @@ def imported_graph(options: CompileOptions, platform: Platform) -> Graph:
     _require_known_interface(graph, options)
     _require_replaceable(platform, options)
     extensions = {own_name(operator.domain, operator.name): operator for operator in own}
-    better = optimise(replace(graph, extensions=extensions), platform.target.kernels, platform.core, options.feed)
+    graph = replace(graph, extensions=extensions)
+    graph = replace(graph, nominal_macs=macs_of_nodes(graph))
+    better = optimise(graph, platform.target.kernels, platform.core, options.feed)
     better = with_cut_rows(better, platform)
     return replace(better, any_weights=options.weights is Weights.EXTERNAL)
 
@@ -208,7 +211,7 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
         relations=planned.relations,
         placements=planned.placements,
         program=schedule.program,
-        layers=schedule.layers,
+        layers=_with_nominal_macs(schedule.layers, graph),
         pool_use=planned.pool_use,
         kernel_sources=(*_sources(planned, platform), *(source for source, is_needed in extra.items() if is_needed)),
         kernel_headers=_headers(planned),
@@ -223,7 +226,21 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
         guards=planned.guards,
         external=_external(graph, planned, platform, options),
         protected=options.protect,
+        nominal_macs=_nominal_macs(schedule.layers, graph),
     )
+
+
+def _with_nominal_macs(layers: Sequence[LayerFacts], graph: Graph) -> tuple[LayerFacts, ...]:
+    nominal = graph.nominal_macs
+    return tuple(
+        replace(facts, nominal_macs=nominal[facts.name]) if nominal.get(facts.name, facts.macs) != facts.macs else facts
+        for facts in layers
+    )
+
+
+def _nominal_macs(layers: Sequence[LayerFacts], graph: Graph) -> int | None:
+    nominal = sum(graph.nominal_macs.values())
+    return nominal if nominal != sum(facts.macs for facts in layers) else None
 
 
 def _external(graph: Graph, planned: Planned, platform: Platform, options: CompileOptions) -> ExternalWeights | None:

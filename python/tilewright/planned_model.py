@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +45,17 @@ class LinkBytes:
 
 @dataclass(frozen=True, slots=True)
 class LayerCost:
-    """One layer: its label in reports, its name in the model, its kernel, multiply-accumulates, predicted cycles."""
+    """One layer: its label in reports, its name in the model, its kernel, multiply-accumulates, predicted cycles.
+
+    ``macs`` are computed; ``nominal_macs`` are those of the operator in the model as written.
+    """
 
     label: str
     name: str
     kernel: str
     macs: int
     predicted_cycles: int
+    nominal_macs: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +87,18 @@ class PlannedModel:
     def layers(self) -> tuple[LayerCost, ...]:
         """The layers in the order in which they run."""
         return tuple(
-            LayerCost(layer["label"], layer["name"], layer["kernel"], layer["macs"], layer["predicted_cycles"])
-            for layer in self._data["layers"]
+            LayerCost(**{each.name: layer[each.name] for each in fields(LayerCost)}) for layer in self._data["layers"]
         )
 
     @property
     def macs(self) -> int:
         """Multiply-accumulates of one inference."""
         return int(self._data["macs"])
+
+    @property
+    def nominal_macs(self) -> int:
+        """Multiply-accumulates of the model as written, before rewrites leave out what no result needs."""
+        return int(self._data["nominal_macs"])
 
     @property
     def predicted_cycles(self) -> int:

@@ -74,9 +74,14 @@ function select(step) {
   for (const follow of page.onSelect) follow(step);
 }
 
+/* What a layer computes and, where that differs, what the model as written has. */
+function macsText({ macs, nominal_macs: nominal }) {
+  return macs === nominal ? number(macs) : `${number(macs)} (${number(nominal)} nominal)`;
+}
+
 function layerTip(step) {
   const layer = report.layers[step];
-  const facts = [["kernel", layer.kernel], ["C function", layer.function], ["MACs", number(layer.macs)], ["predicted", `${number(layer.predicted_cycles)} cycles`]];
+  const facts = [["kernel", layer.kernel], ["C function", layer.function], ["MACs", macsText(layer)], ["predicted", `${number(layer.predicted_cycles)} cycles`]];
   if (layer.measured_cycles !== null) facts.push(["measured", `${number(layer.measured_cycles)} ${report.counter}`]);
   return [layerName(step), facts];
 }

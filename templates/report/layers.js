@@ -3,7 +3,7 @@
 /* The layers: cycles and bytes as charts, and the table with its order and filters. */
 const sum = (table) => Object.values(table).reduce((total, value) => total + value, 0);
 const layerFacts = report.layers.map((layer, step) => ({
-  step, name: layer.name, operator: layer.operator, kernel: layer.kernel, function: layer.function, tiles: layer.tiles, macs: layer.macs,
+  step, name: layer.name, operator: layer.operator, kernel: layer.kernel, function: layer.function, tiles: layer.tiles, macs: layer.macs, nominal: layer.nominal_macs,
   moved: sum(layer.link_bytes), compulsory: sum(layer.compulsory_link_bytes),
   predicted: layer.predicted_cycles, measured: layer.measured_cycles,
 }));

@@ -17,7 +17,7 @@ from support.host_runs import generated, host_outputs
 from support.random_groups import random_columns, random_rows
 from support.random_model import RandomModel
 from tilewright.catalogue.evaluate import evaluate
-from tilewright.catalogue.operators import declared
+from tilewright.catalogue.macs import macs_of_nodes
 from tilewright.graph import Graph, State
 from tilewright.graph.edit import make_node
 from tilewright.operators.movement import SliceAttributes
@@ -48,7 +48,7 @@ def cut(graph: Graph, chance: random.Random) -> Graph | None:
 
 
 def macs(graph: Graph) -> int:
-    return sum(declared(node, graph.extensions).nest(node, graph).macs for node in graph.nodes)
+    return sum(macs_of_nodes(graph).values())
 
 
 @pytest.mark.parametrize("grown", [random_rows, random_columns])

@@ -233,6 +233,7 @@ class Graph:
     empty for none. ``any_weights`` says that no decision (which kernel runs, which constants are stored once) may
     depend on values of constants or scales of tensors, because a file may bring other values. ``bounded`` names the
     outputs of which only the first entries are real; the outputs in ``counts`` say how many entries operators found.
+    ``nominal_macs`` are the multiply-accumulates of the model's nodes before any rewriting, by name; empty if unknown.
     """
 
     name: str
@@ -246,6 +247,7 @@ class Graph:
     any_weights: bool = False
     bounded: Mapping[str, Bounded] = field(default_factory=dict)
     counts: tuple[str, ...] = ()
+    nominal_macs: Mapping[str, int] = field(default_factory=dict)
 
     def tensor(self, name: str) -> Tensor:
         """The tensor of that name."""

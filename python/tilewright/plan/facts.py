@@ -69,7 +69,8 @@ class LayerFacts:
     ``tile`` gives (dimension, step, extent), ``copies`` (operand, slots of its tile buffer), ``link_bytes`` (link,
     bytes moved in one inference), ``compulsory_link_bytes`` (link, the least bytes of any tiles). ``symbol`` is
     the C function of ``kernel`` where that has another name. ``label`` is the short name that people read: number, what
-    the stage is, and what sets it apart.
+    the stage is, and what sets it apart. ``macs`` are what the stage computes; ``nominal_macs`` what its operator has
+    in the model as written, None where these are as many, or where the model has no operator of that name.
     """
 
     name: str
@@ -87,6 +88,7 @@ class LayerFacts:
     reasons: LayerReasons | None = None
     symbol: str = ""
     label: str = ""
+    nominal_macs: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -332,7 +332,8 @@ class Plan:
     the constants again and compares them with the plan's. ``guards`` say where a run keeps and checks canaries, if it
     does; ``external`` says that a file has the constants; ``protected`` that layers may touch the model's memory
     alone. ``core_stack_bytes`` are what each core needs of a stack, where that is more than the platform's cores have,
-    else 0. ``front`` has choices of groups of layers from the fastest to the one of the fewest bytes.
+    else 0. ``front`` has choices of groups of layers from the fastest to the one of the fewest bytes. ``nominal_macs``
+    are the multiply-accumulates of the model as written, None where its layers compute as many.
     """
 
     name: str
@@ -367,3 +368,4 @@ class Plan:
     external: ExternalWeights | None = None
     front: tuple[Tradeoff, ...] = ()
     protected: bool = False
+    nominal_macs: int | None = None

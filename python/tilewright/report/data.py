@@ -43,6 +43,7 @@ def report_data(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
     """
     alive = all_lifetimes(plan)
     tiles = layer_tiles(plan)
+    macs = sum(layer.macs for layer in plan.layers)
     return {
         "format": REPORT_FORMAT,
         "name": plan.name,
@@ -50,7 +51,8 @@ def report_data(plan: Plan, *, with_steps: bool = False, measured: Mapping[str, 
         "model_sha256": plan.model_sha256,
         "platform": plan.platform,
         "tool_version": plan.tool_version,
-        "macs": sum(layer.macs for layer in plan.layers),
+        "macs": macs,
+        "nominal_macs": macs if plan.nominal_macs is None else plan.nominal_macs,
         "operations": sum(layer.operations for layer in plan.layers),
         "predicted_cycles": sum(layer.predicted_cycles for layer in plan.layers),
         "tiling": _tiling(plan),
@@ -184,6 +186,7 @@ def _layer(layer: LayerFacts, levels: list[dict[str, Any]], measured: int | None
         "operator": layer.operator,
         "kernel": layer.kernel,
         "macs": layer.macs,
+        "nominal_macs": layer.macs if layer.nominal_macs is None else layer.nominal_macs,
         "operations": layer.operations,
         "tiles": layer.tiles,
         "tile": [{"dimension": name, "step": step, "extent": extent} for name, step, extent in layer.tile],

@@ -45,6 +45,7 @@ def report_html(
         rows=[_row(layer) for layer in layers],
         operators=sorted({layer["operator"] for layer in layers}),
         measured_cycles=sum(known) if known else None,
+        has_nominal=any(layer["macs"] != layer["nominal_macs"] for layer in layers),
         style=_own(folder / "style.css"),
         scripts=[_own(folder / name) for name in _SCRIPTS],
         data=_embedded(data),
@@ -73,7 +74,18 @@ def _csv(data: dict[str, Any]) -> str:
     """The table of layers as the address of a CSV file: its text, quoted."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
-    columns = ("name", "label", "operator", "kernel", "function", "tiles", "macs", "moved", "compulsory")
+    columns = (
+        "name",
+        "label",
+        "operator",
+        "kernel",
+        "function",
+        "tiles",
+        "macs",
+        "nominal_macs",
+        "moved",
+        "compulsory",
+    )
     unit = data["counter"]
     lines.writerow(("step", *columns, "predicted_cycles", f"measured_{unit}", f"kernel_{unit}", f"wait_{unit}"))
     for step, layer in enumerate(map(_row, data["layers"])):

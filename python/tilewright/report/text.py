@@ -12,6 +12,9 @@ from tilewright.report.data import report_data
 Row = Sequence[str]
 NAME_WIDTH = 44
 
+NOMINAL = 6
+"""Where nominal MACs stand in a row of the table of layers: behind those that are computed."""
+
 FRONT_STEP = 0.95
 """Choices of groups that differ by fewer bytes are left out."""
 
@@ -104,8 +107,13 @@ class Names:
 def _title(data: dict[str, Any]) -> str:
     return (
         f"{data['name']}: {data['model']} on {data['platform']}, {len(data['layers'])} layers, "
-        f"{data['macs']:,} MACs, {data['predicted_cycles']:,} cycles predicted"
+        f"{macs_text(data['macs'], data['nominal_macs'], 'MACs')}, {data['predicted_cycles']:,} cycles predicted"
     )
+
+
+def macs_text(macs: int, nominal: int, unit: str) -> str:
+    """What is computed and, where that differs, what the model as written has: ``90 MACs (100 nominal)``."""
+    return f"{macs:,} {unit}" if macs == nominal else f"{macs:,} {unit} ({nominal:,} nominal)"
 
 
 def _pools(data: dict[str, Any]) -> str:
@@ -193,10 +201,19 @@ def _layers(data: dict[str, Any]) -> str:
         "cycles",
     )
     rows: list[Row] = [_layer_row(layer) for layer in data["layers"]]
+    if any(layer["macs"] != layer["nominal_macs"] for layer in data["layers"]):
+        headings = (*headings[:NOMINAL], "nominal", *headings[NOMINAL:])
+        rows = [
+            (*row[:NOMINAL], _nominal(layer), *row[NOMINAL:]) for row, layer in zip(rows, data["layers"], strict=True)
+        ]
     if any(layer["measured_cycles"] is not None for layer in data["layers"]):
         headings = (*headings, "measured")
         rows = [(*row, _measured(layer)) for row, layer in zip(rows, data["layers"], strict=True)]
     return table(headings, rows, 4)
+
+
+def _nominal(layer: dict[str, Any]) -> str:
+    return "-" if layer["macs"] == layer["nominal_macs"] else f"{layer['nominal_macs']:,}"
 
 
 def _measured(layer: dict[str, Any]) -> str:

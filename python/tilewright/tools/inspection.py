@@ -12,7 +12,7 @@ import numpy as np
 
 from tilewright.graph import Graph
 from tilewright.plan import Access, InterfaceTensor, Plan
-from tilewright.report.text import table
+from tilewright.report.text import macs_text, table
 
 UNTILED = "host"
 """The platform whose one memory holds everything: its plan has each layer whole."""
@@ -26,6 +26,7 @@ class Inspection:
         inputs, outputs: the tensors that an application sees.
         operators: how many layers have each operator, the commonest first.
         macs: multiply-accumulates of one inference.
+        nominal_macs: those of the model as written, before rewrites leave out what no result needs.
         parameters: elements of all constants that the model's operators read: weights, biases, initial states.
         constant_bytes: bytes of weights, biases and tables.
         activation_bytes: the least memory in which the layers run one after the other, whole, without inputs and
@@ -39,6 +40,7 @@ class Inspection:
     outputs: tuple[InterfaceTensor, ...]
     operators: tuple[tuple[str, int], ...]
     macs: int
+    nominal_macs: int
     parameters: int
     constant_bytes: int
     activation_bytes: int
@@ -51,13 +53,15 @@ def inspection_of(plan: Plan, graph: Graph) -> Inspection:
     access = {pool.name: pool.access for pool in plan.pools}
     constant = [use for use in plan.pool_use if access[use.pool] is Access.READ_ONLY]
     working = [use for use in plan.pool_use if access[use.pool] is not Access.READ_ONLY]
+    macs = sum(layer.macs for layer in plan.layers)
     counts = Counter(layer.operator for layer in plan.layers)
     return Inspection(
         model=plan.model,
         inputs=plan.inputs,
         outputs=plan.outputs,
         operators=tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
-        macs=sum(layer.macs for layer in plan.layers),
+        macs=macs,
+        nominal_macs=macs if plan.nominal_macs is None else plan.nominal_macs,
         parameters=_parameters(graph),
         constant_bytes=sum(use.used_bytes for use in constant),
         activation_bytes=sum(use.used_bytes for use in working),
@@ -82,6 +86,7 @@ def inspection_data(found: Inspection) -> dict[str, Any]:
 def inspection_text(found: Inspection) -> str:
     """The facts as text, with a trailing newline."""
     layers = sum(count for _, count in found.operators)
+    macs = macs_text(found.macs, found.nominal_macs, "multiply-accumulates")
     rows = [("input", item) for item in found.inputs] + [("output", item) for item in found.outputs]
     memory = [
         ("weights and tables", "read-only", f"{found.constant_bytes:,}"),
@@ -89,7 +94,7 @@ def inspection_text(found: Inspection) -> str:
         ("inputs and outputs", "the caller's, or in pools with IO_IN_POOLS", f"{found.io_bytes:,}"),
     ]
     parts = [
-        f"{found.model}: {layers} layers, {found.macs:,} multiply-accumulates, {found.parameters:,} parameters",
+        f"{found.model}: {layers} layers, {macs}, {found.parameters:,} parameters",
         "Interface\n" + table(("", "tensor", "type", "shape", "scale", "zero point"), [_row(*row) for row in rows], 4),
         "Layers\n" + table(("operator", "layers"), [(name, str(count)) for name, count in found.operators]),
         "Memory, layer by layer (bytes)\n" + table(("what", "", "bytes"), memory, 2),
