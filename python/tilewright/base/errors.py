@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import Union
+
+from tilewright.base.dataclass import dataclass
 
 Lines = Union[str, tuple[str, ...]]
 """One entry, or several."""

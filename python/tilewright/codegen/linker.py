@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import bad_input
 from tilewright.codegen.pools import default_section
 from tilewright.codegen.render import render

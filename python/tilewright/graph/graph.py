@@ -7,8 +7,9 @@ read it.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from math import prod
 from typing import Any, TypeVar, Union
@@ -16,6 +17,7 @@ from typing import Any, TypeVar, Union
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.base.dataclass import dataclass
 from tilewright.plan import Quantization
 
 Array = npt.NDArray[Any]
@@ -168,7 +170,7 @@ class Rescale:
 Epilogue = Union[Clamp, Requantize, RequantizeShift, RequantizeTwice, RoundAway, Rescale]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Attributes:
     """What a node is told besides its tensors.
 

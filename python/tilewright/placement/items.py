@@ -5,8 +5,7 @@ Sizes, alignments and offsets are bytes; lifetimes are half-open ticks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import TilewrightError
 
 

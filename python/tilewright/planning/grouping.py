@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import bad_input
 from tilewright.fusion.cover import NEARLY_AS_FAST, Cover, chosen_cover, front
 from tilewright.fusion.group import Group, group_in_steps

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import bad_input, suggestion
 from tilewright.base.settings import BYTE_UNITS
 from tilewright.plan import Pool

@@ -11,12 +11,13 @@ or not at all. Channels stay in fours, which kernels compute together; dead ones
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
+from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array, Epilogue, Graph, Node
 from tilewright.graph.edit import GraphEditor, with_attributes
 from tilewright.operators.binary import BinaryAttributes
