@@ -103,6 +103,22 @@ function(add_networks_in_qemu)
   endforeach()
 endfunction()
 
+# Networks on Cortex-M in QEMU: untiled and tiled with the kernels of every core, with those of the DSP extension and of
+# Helium, and a test that all of them give the same bits.
+function(add_networks_on_arm)
+  set(NETWORKS ${ARGN})
+  foreach(name IN LISTS NETWORKS)
+    declare_variant(${name} untiled PLATFORM mps2-an385-single)
+    declare_variant(${name} tiled PLATFORM mps2-an385 POOLS l1=${NETWORK_${name}_L1})
+    declare_variant(${name} dsp PLATFORM cortex-m4)
+    declare_variant(${name} mve PLATFORM cortex-m55)
+  endforeach()
+  add_variants(add_golden_program)
+  foreach(name IN LISTS NETWORKS)
+    add_network_test(${name})
+  endforeach()
+endfunction()
+
 # A model and its golden test, both with the same name up to the dot, for add_variants.
 macro(declare_variant name variant)
   list(APPEND VARIANTS ${name}.${variant})
@@ -187,7 +203,7 @@ function(add_network_test name)
   foreach(
     variant
     IN
-    ITEMS untiled rvv tiled double levels chain smallest
+    ITEMS untiled rvv dsp mve tiled double levels chain smallest
   )
     if(NOT TARGET ${name}.${variant})
       continue()
@@ -205,9 +221,10 @@ function(add_network_test name)
   endforeach()
   set(options "")
   if(NETWORK_${name}_PLATFORM MATCHES "f$")
-    list(APPEND options --float)
+    list(APPEND options --float --fused mve)
   endif()
-  if(NETWORK_${name}_MOST)
+  # The bytes are those that the costs of qemu-virt-rv32 lead to.
+  if(NETWORK_${name}_MOST AND NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "arm")
     list(APPEND options --most ${NETWORK_${name}_MOST})
   endif()
   add_test(

@@ -3,34 +3,7 @@
 
 set(small_network "${CMAKE_CURRENT_LIST_DIR}/models/qdq_residual")
 
-# A test that a command ends with status 1 and prints what matches a pattern.
-function(expect_failure name pattern)
-  add_test(
-    NAME failures.${name}
-    COMMAND
-      "${TILEWRIGHT_TOOL_PYTHON}" "${CMAKE_CURRENT_SOURCE_DIR}/expect_failure.py" "${pattern}"
-      ${ARGN}
-  )
-  set_tests_properties(failures.${name} PROPERTIES LABELS failures)
-endfunction()
-
-# A golden test of its own name, and a test that it fails with a text that matches a pattern.
-function(expect_golden_failure name pattern)
-  tilewright_add_golden_test(NAME failures.${name}.golden ${ARGN})
-  set_tests_properties(failures.${name}.golden PROPERTIES WILL_FAIL TRUE LABELS failures)
-  expect_failure(
-    ${name}
-    "${pattern}"
-    "${TILEWRIGHT_TOOL_PYTHON}"
-    -m
-    tilewright
-    simulate
-    --platform
-    qemu-virt-rv32
-    --elf
-    $<TARGET_FILE:failures.${name}.golden>
-  )
-endfunction()
+include(ExpectFailure.cmake)
 
 # The tiled small network with one line of its generated C changed.
 function(add_edited_model target from to)
@@ -94,14 +67,6 @@ expect_golden_failure(
   TOLERANCE 0.00392157:0
 )
 
-# One byte of the stored outputs, by one.
-set(changed "${CMAKE_CURRENT_BINARY_DIR}/changed_byte.npz")
-execute_process(
-  COMMAND
-    "${TILEWRIGHT_TOOL_PYTHON}" "${CMAKE_CURRENT_SOURCE_DIR}/change_byte.py"
-    "${CMAKE_CURRENT_LIST_DIR}/models/deeploy_residual/outputs.npz" "${changed}"
-  COMMAND_ERROR_IS_FATAL ANY
-)
 expect_golden_failure(
   changed_byte
   "run 1: scores.3.: got .*run 1: scores: 1 of 10 beyond tolerance"
