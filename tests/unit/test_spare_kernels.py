@@ -28,7 +28,7 @@ def test_a_kernel_counts_that_is_faster_or_needs_less_scratch() -> None:
 def test_kernels_change_where_the_most_bytes_are_alive() -> None:
     stages = [(way(10.0, 700), way(15.0, 300)), (way(10.0, 700), way(30.0, 500), way(60.0, 100))]
     found = list(with_less_scratch([100, 0], stages))
-    assert [item.bytes for item in found] == [800, 700, 500, 400]
+    assert [item.size_bytes for item in found] == [800, 700, 500, 400]
     assert [item.cycles for item in found] == [20.0, 25.0, 45.0, 75.0]
     assert found[1].scratch_bytes == (300, 700)
     # The first stage has no kernel with less.

@@ -25,9 +25,9 @@ class Cover:
     intervals: tuple[Interval, ...]
 
     @property
-    def bytes(self) -> int:
+    def size_bytes(self) -> int:
         """The most bytes that an interval keeps alive."""
-        return max((interval.bytes for interval in self.intervals), default=0)
+        return max((interval.size_bytes for interval in self.intervals), default=0)
 
     @property
     def cycles(self) -> float:
@@ -39,7 +39,7 @@ def fastest_cover(found: Sequence[Interval], count: int, most_bytes: int) -> Cov
     """The cover of ``count`` layers with the fewest cycles, of intervals of at most so many bytes; None without one."""
     by_end: dict[int, list[Interval]] = {}
     for interval in found:
-        if interval.bytes <= most_bytes:
+        if interval.size_bytes <= most_bytes:
             by_end.setdefault(interval.end, []).append(interval)
     best: list[tuple[float, int, Interval | None] | None] = [(0.0, 0, None)]
     for end in range(1, count + 1):
@@ -64,10 +64,10 @@ def fastest_cover(found: Sequence[Interval], count: int, most_bytes: int) -> Cov
 def front(found: Sequence[Interval], count: int) -> list[Cover]:
     """Covers from the fastest to the one of the fewest bytes; each takes fewer bytes than the one before."""
     covers: list[Cover] = []
-    cover = fastest_cover(found, count, max((interval.bytes for interval in found), default=0))
+    cover = fastest_cover(found, count, max((interval.size_bytes for interval in found), default=0))
     while cover is not None:
         covers.append(cover)
-        cover = fastest_cover(found, count, cover.bytes - 1)
+        cover = fastest_cover(found, count, cover.size_bytes - 1)
     return covers
 
 
@@ -79,7 +79,7 @@ def chosen_cover(covers: Sequence[Cover], most_bytes: int | None, *, least: bool
         most_bytes: what the pool has; None for no limit. Where no cover needs less, the one of the fewest bytes.
         least: whether the fewest bytes are wanted whatever they cost.
     """
-    fitting = [cover for cover in covers if most_bytes is None or cover.bytes <= most_bytes]
+    fitting = [cover for cover in covers if most_bytes is None or cover.size_bytes <= most_bytes]
     if least or not fitting:
         return covers[-1]
     return [cover for cover in fitting if cover.cycles <= NEARLY_AS_FAST * fitting[0].cycles][-1]

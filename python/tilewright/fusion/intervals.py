@@ -53,7 +53,7 @@ class Interval:
         first: number of the first layer.
         end: number behind the last layer.
         elements: for each layer the least positions of a block, of ``BLOCK_ELEMENTS``.
-        bytes: alive at a time at most while the layers run: homes, rings, scratch.
+        size_bytes: alive at a time at most while the layers run: homes, rings, scratch.
         cycles: predicted.
         scratch_bytes: of the kernel of each layer, where not all are those that take the fewest cycles by themselves.
     """
@@ -61,7 +61,7 @@ class Interval:
     first: int
     end: int
     elements: tuple[int, ...]
-    bytes: int
+    size_bytes: int
     cycles: float
     scratch_bytes: tuple[int, ...] = ()
 
@@ -245,7 +245,9 @@ def intervals(layers: Layers, most_bytes: int) -> Iterator[Interval]:
 def _is_better(item: Interval, than: Interval) -> bool:
     """Whether a group needs no more than another one; groups with spare kernels do not count beside those without."""
     return (
-        item.bytes <= than.bytes and item.cycles <= than.cycles and (bool(than.scratch_bytes) or not item.scratch_bytes)
+        item.size_bytes <= than.size_bytes
+        and item.cycles <= than.cycles
+        and (bool(than.scratch_bytes) or not item.scratch_bytes)
     )
 
 
@@ -264,7 +266,7 @@ def refined(layers: Layers, interval: Interval) -> Iterator[Interval]:
         least = tuple(min(elements, own) for own in interval.elements)
         for cut in range(1, len(least)):
             for mixed in (interval.elements[:cut] + least[cut:], least[:cut] + interval.elements[cut:]):
-                found = groups_from(layers, interval.first, mixed, interval.bytes - 1, interval.end)
+                found = groups_from(layers, interval.first, mixed, interval.size_bytes - 1, interval.end)
                 yield from (other for other in found if other.end == interval.end)
 
 
@@ -293,7 +295,7 @@ def _of_kernels(layers: Layers, grown: Grown, elements: tuple[int, ...], most_by
     if all(len(own) == 1 for own in ways):
         return
     for taken in with_less_scratch(bytes_beside(layers.alive, grown), ways):
-        size = outside + taken.bytes
+        size = outside + taken.size_bytes
         if size <= most_bytes and taken.scratch_bytes != tuple(grown.scratch):
             yield Interval(grown.first, grown.end, elements, size, taken.cycles, taken.scratch_bytes)
 

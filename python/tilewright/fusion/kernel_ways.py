@@ -32,12 +32,12 @@ class Taken:
     """What the stages of a group take with one choice of kernels.
 
     Attributes:
-        bytes: beside homes, alive at a time at most.
+        size_bytes: beside homes, alive at a time at most.
         cycles: predicted, of all stages.
         scratch_bytes: of each stage's kernel.
     """
 
-    bytes: int
+    size_bytes: int
     cycles: float
     scratch_bytes: tuple[int, ...]
 

@@ -46,7 +46,7 @@ def narrowed_bytes(
     ]
     least = [_ANY_SIZE] * len(numbers) + [0]
     for interval in sorted((*alone, *_groups(few, numbers, starts)), key=lambda item: -item.first):
-        least[interval.first] = min(least[interval.first], max(interval.bytes, least[interval.end]))
+        least[interval.first] = min(least[interval.first], max(interval.size_bytes, least[interval.end]))
     return least[0]
 
 

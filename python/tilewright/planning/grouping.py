@@ -81,8 +81,8 @@ def ways_of(groupings: Sequence[Grouping], *, usual: bool = False) -> tuple[Way,
     found = [Way(item, cover) for item in groupings for cover in (item.usual if usual else item.covers)]
     found = [way for way in found if way.grouping is groupings[0] or any(item.elements for item in way.cover.intervals)]
     ways: list[Way] = []
-    for way in sorted(found, key=lambda way: (way.cover.cycles, way.cover.bytes)):
-        if not ways or way.cover.bytes < ways[-1].cover.bytes:
+    for way in sorted(found, key=lambda way: (way.cover.cycles, way.cover.size_bytes)):
+        if not ways or way.cover.size_bytes < ways[-1].cover.size_bytes:
             ways.append(way)
     return tuple(ways)
 
@@ -91,7 +91,7 @@ def tradeoffs(ways: Sequence[Way], taken: Way | None) -> tuple[Tradeoff, ...]:
     """The covers for reports; empty where there is no choice."""
     if len(ways) < 2:
         return ()
-    return tuple(Tradeoff(way.cover.bytes, round(way.cover.cycles), way is taken) for way in ways)
+    return tuple(Tradeoff(way.cover.size_bytes, round(way.cover.cycles), way is taken) for way in ways)
 
 
 def grouping_of(decisions: Decisions, decider: Decider) -> Grouping | None:
@@ -114,7 +114,7 @@ def grouping_of(decisions: Decisions, decider: Decider) -> Grouping | None:
         for cycles in (float(layer.choice.predicted_cycles),)
     ]
     lone = lone_intervals(alone, decisions.layers, spare, decider)
-    most = _ANY_SIZE if gives_groups(decider.options) else max((interval.bytes for interval in alone), default=0)
+    most = _ANY_SIZE if gives_groups(decider.options) else max((interval.size_bytes for interval in alone), default=0)
     found = tuple(feeding(given.left((*alone, *lone, *intervals(layers, most))), layers, graph))
     covers = _refined(front(found, len(problems)), found, layers)
     usual = _usual(covers, found, layers, decider)
@@ -142,7 +142,7 @@ _ANY_SIZE = 1 << 60
 
 def _refined(covers: Sequence[Cover], found: Sequence[Interval], layers: Layers, *, spare: bool = True) -> list[Cover]:
     """The covers that are possible when the group that decides a cover's bytes may have blocks of several sizes."""
-    largest = [interval for cover in covers for interval in cover.intervals if interval.bytes == cover.bytes]
+    largest = [interval for cover in covers for interval in cover.intervals if interval.size_bytes == cover.size_bytes]
     mixed = [other for interval in dict.fromkeys(largest) for other in refined(layers, interval)]
     mixed = [other for other in mixed if spare or not other.scratch_bytes]
     return front((*found, *mixed), len(layers.problems))
@@ -215,7 +215,7 @@ def first_choice(ways: Sequence[Way], usual: Sequence[Way], decider: Decider) ->
     """
     size = decider.capacities.get(decider.platform.io_pool)
     fitting, usual_fitting = (
-        [way for way in some if size is None or way.cover.bytes <= size] for some in (ways, usual)
+        [way for way in some if size is None or way.cover.size_bytes <= size] for some in (ways, usual)
     )
     is_usual = bool(usual_fitting) and usual_fitting[0].cover.cycles <= NEARLY_AS_FAST * fitting[0].cover.cycles
     return _chosen(usual if is_usual else ways, size, decider)
@@ -229,8 +229,8 @@ def _chosen(ways: Sequence[Way], size: int | None, decider: Decider) -> Way:
 
 def smaller(ways: Sequence[Way], taken: Way, missing: int) -> Way | None:
     """The fastest of all ways that needs fewer bytes by ``missing``, or else the next smaller one."""
-    less = [way for way in ways if way.cover.bytes < taken.cover.bytes]
-    enough = [way for way in less if way.cover.bytes <= taken.cover.bytes - missing]
+    less = [way for way in ways if way.cover.size_bytes < taken.cover.size_bytes]
+    enough = [way for way in less if way.cover.size_bytes <= taken.cover.size_bytes - missing]
     return next(iter(enough or less), None)
 
 

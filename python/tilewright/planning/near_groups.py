@@ -70,7 +70,7 @@ class RowGroup:
     @property
     def most_bytes(self) -> int:
         """Bytes near the core if all tensors travel."""
-        return self.interval.bytes + sum(item.size_bytes for item in self.crossings)
+        return self.interval.size_bytes + sum(item.size_bytes for item in self.crossings)
 
     @property
     def most_cost(self) -> int:
@@ -143,7 +143,7 @@ def _from(decider: Decider, layers: Layers, first: int, most_bytes: int) -> Iter
         tried.append(rows)
         for grown in growing(layers, first, (elements,) * (end - first)):
             group = _priced(decider, layers, grown, elements)
-            if group is not None and group.interval.bytes <= most_bytes:
+            if group is not None and group.interval.size_bytes <= most_bytes:
                 yield group
             # Rings only grow with every layer that joins.
             if grown.least_bytes > most_bytes:

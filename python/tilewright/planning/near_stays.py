@@ -233,7 +233,7 @@ class NearSearch:
         for (alive, way), added in product(ways.items(), _subsets(born)):
             living = alive | added
             crossing = [item for item in group.crossings if item.root not in living]
-            size = group.interval.bytes + sum(item.size_bytes for item in crossing)
+            size = group.interval.size_bytes + sum(item.size_bytes for item in crossing)
             if size + sum(self.sizes[root] for root in living) <= free:
                 prices = [way.cost, group.cost, *(item.cost for item in crossing)]
                 cost = sum(item[0] for item in prices), sum(item[1] for item in prices)

@@ -74,11 +74,15 @@ def promising(grouping: Grouping) -> list[tuple[Strips, ...]]:
     choices = _Choices(grouping, regions, limit, list(grouping.found), {}, sizes, set())
     for _ in range(ROUNDS):
         least = choices.covers()[-1]
-        worst = [item for item in least.intervals if item.bytes > NEARLY * least.bytes and item not in choices.strips]
-        if not worst or not _try(choices, worst, least.bytes):
+        worst = [
+            item
+            for item in least.intervals
+            if item.size_bytes > NEARLY * least.size_bytes and item not in choices.strips
+        ]
+        if not worst or not _try(choices, worst, least.size_bytes):
             break
-    most = min(cover.bytes for cover in grouping.covers)
-    covers = [cover for cover in reversed(choices.covers()) if cover.bytes < most]
+    most = min(cover.size_bytes for cover in grouping.covers)
+    covers = [cover for cover in reversed(choices.covers()) if cover.size_bytes < most]
     wanted = [tuple(choices.strips[item] for item in cover.intervals if item in choices.strips) for cover in covers]
     distinct = list(dict.fromkeys(strips for strips in wanted if strips))
     # What fits a pool of any size for few cycles lies between.

@@ -79,7 +79,7 @@ def lone_intervals(
                 continue
             scratch = layer.problem.scratch_bytes(layer.choice.steps)
             size = aligned(alive[number]) + scratch
-            if size < alone[number].bytes:
+            if size < alone[number].size_bytes:
                 cycles = float(layer.choice.predicted_cycles)
                 found[Interval(number, number + 1, (), size, cycles, (scratch,))] = layer
     return found

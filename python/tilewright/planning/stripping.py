@@ -23,7 +23,7 @@ def in_strips(groupings: Sequence[Grouping], decider: Decider) -> list[Grouping]
     """Groupings in the strips that promise the fewest bytes; they are found once for pools of all sizes."""
     if not may_be_in_strips(decider):
         return []
-    least = min(groupings, key=lambda grouping: min(cover.bytes for cover in grouping.covers))
+    least = min(groupings, key=lambda grouping: min(cover.size_bytes for cover in grouping.covers))
     base = least.decider.prepared
     known = next((found for prepared, found in decider.stripped if prepared is base), None)
     if known is None:
