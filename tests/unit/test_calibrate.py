@@ -16,7 +16,7 @@ from tilewright.tools.calibrate import Fitted, LinkCost, Sample, fit, least_squa
 from tilewright.tools.calibration_text import with_constants
 
 KERNELS = {"conv_integer_folded": KernelCost(700.0, 1.6), "add_integer_shift": KernelCost(250.0, 1.2)}
-TRUE = Costs(900.0, 350.0, 1200.0, tuple(KERNELS.items()))
+TRUE = Costs(900.0, 350.0, 1200.0, 270.0, tuple(KERNELS.items()))
 LINKS = {"l2->l1": LinkCost(260.0, 2.0, 8.0), "l2_constants->l1": LinkCost(300.0, 1.0, 4.0)}
 
 
@@ -26,6 +26,7 @@ def sample(number: int, *, noise: float = 0.0) -> Sample:
     kernel = sorted(KERNELS)[number % 2]
     tiles = int(random.integers(1, 30))
     shared = tiles if number % 3 else 0
+    rows = 0 if number % 4 else int(random.integers(1, 2_000)) * tiles
     work = int(random.integers(2_000, 900_000)) * tiles
     loads = {
         link: tuple(int(random.integers(1, most)) * tiles for most in (4, 40, 3000))
@@ -33,6 +34,7 @@ def sample(number: int, *, noise: float = 0.0) -> Sample:
     }
     cost = KERNELS[kernel]
     kernels = cost.call_cycles * tiles + cost.factor * work + TRUE.fork_cycles * shared
+    kernels += TRUE.row_cycles * rows
     others, waits = TRUE.layer_cycles + TRUE.tile_cycles * tiles, 0.0
     for name, (commands, lines, size_bytes) in loads.items():
         link = LINKS["l2->l1" if name == "l1->l2" else name]
@@ -50,6 +52,7 @@ def sample(number: int, *, noise: float = 0.0) -> Sample:
         cycles=round(kernels) + round(others) + round(waits),
         kernel_cycles=round(kernels),
         wait_cycles=round(waits),
+        rows=rows,
     )
 
 
@@ -60,6 +63,7 @@ def test_known_constants_are_found_again() -> None:
         assert kernels[name].factor == pytest.approx(cost.factor, rel=1e-2)
         assert kernels[name].call_cycles == pytest.approx(cost.call_cycles, rel=0.1)
     assert fitted.costs.fork_cycles == pytest.approx(TRUE.fork_cycles, rel=0.05)
+    assert fitted.costs.row_cycles == pytest.approx(TRUE.row_cycles, rel=0.02)
     assert fitted.costs.layer_cycles == pytest.approx(TRUE.layer_cycles, rel=0.1)
     assert fitted.costs.tile_cycles == pytest.approx(TRUE.tile_cycles, rel=0.1)
     for name, link in LINKS.items():
@@ -165,6 +169,7 @@ def test_the_command_writes_a_platform_file(tmp_path: Path, capsys: pytest.Captu
         item = sample(number)
         loads = [{"link": name, "commands": a, "lines": b, "size_bytes": c} for name, (a, b, c) in item.loads.items()]
         work = {"calls": item.calls, "split_calls": item.split_calls, "kernel_work": item.kernel_work, "loads": loads}
+        work |= {"rows": item.rows} if item.rows else {}
         measured = {"cycles": item.cycles, "kernel_cycles": item.kernel_cycles, "wait_cycles": item.wait_cycles}
         named = {"name": f"l{number}", "kernel": f"tilewright_{item.kernel}", "tiles": item.tiles, "slots": 1}
         layers.append({**named, **measured, "work": work})

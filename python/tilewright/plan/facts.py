@@ -24,12 +24,15 @@ class LayerWork:
 
     ``calls`` counts calls of the kernel, ``split_calls`` those that several cores share. ``kernel_work`` is the sum of
     the kernel's own cost formula over all calls, before calibration; of a shared call the core that ends last counts.
+    ``rows`` counts the rows of adjacent elements, one by one of which elementwise kernels walk over their operands, but
+    the first row of each call.
     """
 
     calls: int
     split_calls: int
     kernel_work: int
     loads: tuple[LinkLoad, ...]
+    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,12 @@ class Costs:
     fork_cycles: float = field(
         default=300.0, metadata=setting("for each kernel call that several cores share", unit="cycles")
     )
+    row_cycles: float = field(
+        default=0.0,
+        metadata=setting(
+            "for each row of adjacent elements but the first, of a call of an elementwise kernel", unit="cycles"
+        ),
+    )
     kernels: tuple[tuple[str, KernelCost], ...] = field(
         default=(),
         metadata=setting(

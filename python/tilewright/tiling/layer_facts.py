@@ -94,6 +94,7 @@ def _work(problem: TilingProblem, choice: TileChoice, moved: Mapping[str, int]) 
         split_calls=calls if core_split is not None else 0,
         kernel_work=round(sum(problem.work(lengths, core_split) * times for lengths, times in tiles)),
         loads=tuple(LinkLoad(link, *totals[link], moved[link]) for link in sorted(totals)),
+        rows=sum(problem.rows(lengths, core_split) * times for lengths, times in tiles),
     )
 
 

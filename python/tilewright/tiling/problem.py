@@ -24,6 +24,7 @@ from tilewright.tiling.core_split import CoreSplit, best_core_split, views_bytes
 from tilewright.tiling.footprint import moved_elements
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.paths import near_pools, path_to
+from tilewright.tiling.rows import further_rows, walks_rows
 
 TILE_ALIGN_BYTES = 4
 """Tiles, scratch and constants hold up to 32-bit elements that kernels read as words."""
@@ -139,11 +140,15 @@ class TilingProblem:
         return max(WORDS_BYTES, self.word_bytes) if self.word_bytes > 1 else 0
 
     def with_operands(self, operands: tuple[TileOperand, ...]) -> TilingProblem:
-        """The problem with the same operands in other homes. What is known of its kernel's calls stays true."""
+        """The problem with the same operands in other homes. What is known of its kernel's calls stays true.
+
+        But homes decide where rows lie apart, so cycles that count rows are not known of other homes.
+        """
         found = replace(self, operands=operands)
         found._core_splits.update(self._core_splits)
         found._scratch_bytes.update(self._scratch_bytes)
-        found.known_cycles.update(self.known_cycles)
+        if not self.costs.row_cycles or not walks_rows(self.kernel):
+            found.known_cycles.update(self.known_cycles)
         return found
 
     def scratch_bytes(self, steps: TileSteps) -> int:
@@ -192,11 +197,17 @@ class TilingProblem:
         """Cycles of one call on a tile of these lengths, until the slowest core is done."""
         cost = self.costs.kernel(self.kernel.name)
         fork_cycles = 0.0 if core_split is None else self.costs.fork_cycles
-        return cost.call_cycles + fork_cycles + cost.factor * self.work(lengths, core_split)
+        row_cycles = self.costs.row_cycles * self.rows(lengths, core_split) if self.costs.row_cycles else 0.0
+        return cost.call_cycles + fork_cycles + cost.factor * self.work(lengths, core_split) + row_cycles
 
     def work(self, lengths: TileSteps, core_split: CoreSplit | None) -> float:
         """Cycles of one call by the kernel's own formula, for the slowest core; the platform's costs are left out."""
         return self.kernel.cycles(lengths if core_split is None else core_split.part(lengths))
+
+    def rows(self, lengths: TileSteps, core_split: CoreSplit | None) -> int:
+        """Rows of adjacent elements beyond the first of one call of an elementwise kernel, on the slowest core."""
+        part = lengths if core_split is None else core_split.part(lengths)
+        return further_rows(self.kernel, self.operands, part, lengths)
 
     def moved_bytes(self, position: int, steps: TileSteps) -> int:
         """Bytes of all distinct tiles of operand ``position`` together, halos counted in each."""

@@ -2,7 +2,7 @@
 
 The cost model is linear in its constants, which are fitted in three steps:
 
-1. Cycles in kernels: per split call, and for each kernel per call and as a factor on its formula.
+1. Cycles in kernels: per split call, per row, and for each kernel per call and as a factor on its formula.
 2. The core's cycles between kernels and waits: per layer, per tile, per command of a link.
 3. The core's cycles in waits for copies: per command, line and byte of a link.
 
@@ -45,6 +45,7 @@ class Sample:
         cycles: measured cycles of the layer.
         kernel_cycles: measured cycles in kernel calls.
         wait_cycles: measured cycles in waits for copies.
+        rows: rows of adjacent elements of elementwise kernels, but the first of each call.
     """
 
     kernel: str
@@ -57,6 +58,7 @@ class Sample:
     cycles: int
     kernel_cycles: int
     wait_cycles: int
+    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,7 @@ def _sample(layer: Mapping[str, Any], where: str) -> Sample:
         cycles=layer["cycles"],
         kernel_cycles=layer["kernel_cycles"],
         wait_cycles=layer["wait_cycles"],
+        rows=work.get("rows", 0),
     )
 
 
@@ -129,9 +132,9 @@ def fit(
     ``same_links`` maps a link to the link whose costs it shares, for example L1->L2 to L2->L1; ``widths``
     maps a link to the bytes per cycle that it cannot exceed.
     """
-    kernels, fork_cycles = _fit_kernels(samples)
+    kernels, fork_cycles, row_cycles = _fit_kernels(samples)
     layer_cycles, tile_cycles, links = _fit_loops(samples, same_links or {}, widths or {})
-    costs = Costs(layer_cycles, tile_cycles, fork_cycles, kernels)
+    costs = Costs(layer_cycles, tile_cycles, fork_cycles, row_cycles, kernels)
     errors = [
         abs(_kernel_cycles(sample, costs) - sample.kernel_cycles) / sample.kernel_cycles
         for sample in samples
@@ -143,11 +146,13 @@ def fit(
 def _kernel_cycles(sample: Sample, costs: Costs) -> float:
     cost = costs.kernel(sample.kernel)
     own = cost.call_cycles * sample.calls + cost.factor * sample.kernel_work
-    return own + costs.fork_cycles * sample.split_calls
+    return own + costs.fork_cycles * sample.split_calls + costs.row_cycles * sample.rows
 
 
-def _fit_kernels(samples: Sequence[Sample]) -> tuple[tuple[tuple[str, KernelCost], ...], float]:
-    """The costs of each kernel, and the cycles of a fork; the entry ``default`` is for kernels without samples.
+def _fit_kernels(samples: Sequence[Sample]) -> tuple[tuple[tuple[str, KernelCost], ...], float, float]:
+    """The costs of each kernel, and the cycles of a fork and of a row.
+
+    The entry ``default`` is for kernels without samples.
 
     Calls that are all about as large cannot tell what each call costs from what its work costs: such a kernel
     gets a factor alone.
@@ -156,11 +161,11 @@ def _fit_kernels(samples: Sequence[Sample]) -> tuple[tuple[tuple[str, KernelCost
     names = sorted({sample.kernel for sample in used})
     forked = any(sample.split_calls for sample in used)
     varied = {name for name in names if _work_varies([sample for sample in used if sample.kernel == name])}
-    columns = 2 * len(names) + 1
+    columns = 2 * len(names) + 2
     rows = np.zeros((len(used), columns))
     for row, sample in zip(rows, used, strict=True):
         at = 2 * names.index(sample.kernel)
-        row[at + 1], row[-1] = sample.kernel_work, sample.split_calls
+        row[at + 1], row[-2], row[-1] = sample.kernel_work, sample.split_calls, sample.rows
         if sample.kernel in varied:
             row[at] = sample.calls
     found = least_squares(rows, np.array([sample.kernel_cycles for sample in used], dtype=np.float64))
@@ -172,7 +177,8 @@ def _fit_kernels(samples: Sequence[Sample]) -> tuple[tuple[tuple[str, KernelCost
     calls = sorted(cost.call_cycles for _, cost in kernels)
     middle = len(kernels) // 2
     default = [("default", KernelCost(calls[middle], factors[middle]))] if kernels else []
-    return (*default, *kernels), _rounded(found[-1]) if forked else Costs().fork_cycles
+    fork_cycles = _rounded(found[-2]) if forked else Costs().fork_cycles
+    return (*default, *kernels), fork_cycles, _rounded(found[-1])
 
 
 def _work_varies(samples: Sequence[Sample]) -> bool:

@@ -27,7 +27,7 @@ def with_constants(text: str, fitted: Fitted) -> str:
 def cost_text(costs: Costs) -> str:
     """The text of the tables [cost] and [cost.kernels]."""
     lines = ["# Measured: docs/how-to/calibrate.md.", "[cost]"]
-    lines += [f"{key}_cycles = {getattr(costs, f'{key}_cycles')!r}" for key in ("layer", "tile", "fork")]
+    lines += [f"{key}_cycles = {getattr(costs, f'{key}_cycles')!r}" for key in ("layer", "tile", "fork", "row")]
     lines += ["", "[cost.kernels]"]
     for name, cost in costs.kernels:
         lines.append(f"{name} = {{ call_cycles = {cost.call_cycles!r}, factor = {cost.factor!r} }}")
