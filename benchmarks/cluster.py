@@ -331,10 +331,12 @@ def project(cases: Iterable[Case], folder: Path) -> Iterable[str]:
     yield f'add_subdirectory("{ROOT}" tilewright)'
     for case in cases:
         listed = " ".join(f"{name}={dtype}" for name, dtype in element_types(case.folder).items())
+        given = case.folder / "options.toml"
+        options = f' OPTIONS "{given}")' if given.exists() else ")"
         yield (
             f'tilewright_add_model({case.target} MODEL "{case.folder}/network.onnx" NAME net POOLS l1={case.l1}'
             f' PLATFORM "{folder}/{case.family}{case.cores}.toml" BUFFERING {case.buffering}'
-            f"{' PROFILE' if case.profile else ''}{f' TYPES {listed}' if listed else ''})"
+            f"{' PROFILE' if case.profile else ''}{f' TYPES {listed}' if listed else ''}{options}"
         )
         tolerance = "1e9:0" if case.profile else "0:0"
         yield (

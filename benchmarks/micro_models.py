@@ -8,6 +8,7 @@ the networks on which predictions are judged.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,10 @@ Array = np.ndarray[Any, Any]
 
 
 class Chain:
-    """Layers one behind the other on an image of uint8; ``x`` is the output of the last layer."""
+    """Layers one behind the other on an image of uint8; ``x`` is the output of the last layer.
+
+    ``homes`` and ``tiles`` are options of the same names.
+    """
 
     def __init__(self, seed: int, channels: int, rows: int, columns: int) -> None:
         self.random = np.random.default_rng(seed)
@@ -29,6 +33,8 @@ class Chain:
         self.x = "image"
         self.nodes: list[onnx.NodeProto] = []
         self.initializers: list[onnx.TensorProto] = []
+        self.homes: dict[str, str] = {}
+        self.tiles: dict[str, dict[str, int]] = {}
 
     def constant(self, array: Array) -> str:
         name = f"c{len(self.initializers)}"
@@ -42,12 +48,12 @@ class Chain:
         self.x = name
         return name
 
-    def requantize(self, multiplier: int, *, channels: int = 0) -> str:
+    def requantize(self, multiplier: int, *, channels: int = 0, shift: int = 16) -> str:
         """Requantise the last tensor to uint8, with a multiplier for each channel, or one for all (0 channels)."""
         shape = (channels, 1, 1) if channels else (1,)
         mul = self.random.integers(multiplier, 2 * multiplier, shape)
         add = self.random.integers(-5000, 5000, shape)
-        values = {"div": float(1 << 16), "n_levels": 256.0, "signed": 0.0}
+        values = {"div": float(1 << shift), "n_levels": 256.0, "signed": 0.0}
         tensors = {key: numpy_helper.from_array(np.array([value], np.float32), key) for key, value in values.items()}
         return self.node("RequantShift", [self.x, self.constant(mul), self.constant(add)], **tensors)
 
@@ -281,6 +287,19 @@ def narrow() -> Chain:
     return chain
 
 
+def rows() -> Chain:
+    """Sums beside a tensor that stays in l1, some columns at a time: its rows lie apart."""
+    chain = Chain(10, 14, 18, 32)
+    image, kept = chain.x, chain.requantize(50000)
+    chain.homes[kept], chain.x = "l1", image
+    for columns, shift in product((32, 16, 12, 11, 5), (16, 28)):
+        layer = chain.node("Add", [chain.x, kept])
+        chain.homes[chain.requantize(30000 << shift - 16, shift=shift)] = "l2"
+        chain.tiles[layer] = {"d3": columns}
+    chain.pool(2)
+    return chain
+
+
 def dense() -> Chain:
     chain = Chain(4, 12, 6, 6)
     for outputs in (200, 60, 300, 24, 10):
@@ -293,6 +312,7 @@ MODELS = {
     "residuals": residuals,
     "narrow": narrow,
     "dense": dense,
+    "rows": rows,
     "quantized_alike": quantized_alike,
     "quantized_apart": quantized_apart,
     "quantized_narrow": quantized_narrow,
@@ -312,6 +332,13 @@ def write_models(folder: Path) -> list[Path]:
         np.savez_compressed(target / "inputs.npz", image=image.astype(np.float32) / 100 if is_float else image)
         np.savez_compressed(target / "outputs.npz", scores=np.zeros(chain.shape))
         types = "{}" if is_float else '{"image": "uint8"}'
+        tables = {"homes": chain.homes, **{f"tiles.{layer}": steps for layer, steps in chain.tiles.items()}}
+        (target / "options.toml").write_text("".join(map(_table, tables, tables.values())), encoding="utf-8")
         (target / "types.json").write_text(f"{types}\n", encoding="utf-8")
         written.append(target)
     return written
+
+
+def _table(name: str, entries: dict[str, Any]) -> str:
+    """A table of a file of options."""
+    return f"[{name}]\n" + "".join(f"{key} = {value!r}\n" for key, value in entries.items())
