@@ -4,9 +4,8 @@
 
 REQUEST has a line for each network: name, model, platform and TYPES, separated by tabs. RESULT
 is written as JSON: {"key": ..., "sizes": {name: bytes}}; if it has the request's key already,
-nothing is done. The search follows the numbers in the errors: each says what the operator (or
-the placement) that did not fit needs. The size that it ends with works; one byte less does not.
-The checker is left to the models that are built with these sizes.
+nothing is done. The error for a few bytes names the size. One byte less is tried here; that the size works, the
+models show that are built with it.
 """
 
 from __future__ import annotations
@@ -28,7 +27,8 @@ from tilewright.planning.prepare import prepare
 from tilewright.planning.retries import search
 
 PROCESSES = 2
-STEPS = 64
+LEAST = 16
+"""Bytes of l1 at which the search begins; no network fits in fewer."""
 NEEDED = re.compile(r"POOLS l1=(\d+)")
 
 
@@ -63,27 +63,23 @@ def smallest_size(network: list[str]) -> int:
     pairs = tuple((tensor, dtype) for tensor, _, dtype in (text.rpartition("=") for text in types.split()))
     options = CompileOptions(Path(model), platform, name, types=pairs)
     graph = imported_graph(options, sized_platform(options))
-    size = 16
-    for _ in range(STEPS):
-        needed = needed_bytes(graph, options, size)
-        if needed is None:
-            assert needed_bytes(graph, options, size - 1) is not None, f"{name}: {size - 1:,} bytes work as well"
-            return size
-        assert needed > size, f"{name}: the error at {size:,} bytes asks for {needed:,}"
-        size = needed
-    raise AssertionError(f"{name}: no size was found in {STEPS} steps")
+    error = refusal(graph, options, LEAST, explains=True)
+    size = LEAST if error is None else size_in(error)
+    assert error is None or size > LEAST, f"{name}: the error at {LEAST:,} bytes asks for {size:,}"
+    assert refusal(graph, options, size - 1, explains=False) is not None, f"{name}: {size - 1:,} bytes work as well"
+    return size
 
 
-def needed_bytes(graph: Graph, options: CompileOptions, size: int) -> int | None:
-    """What the error says that l1 needs, or None if this size works."""
+def refusal(graph: Graph, options: CompileOptions, size: int, explains: bool) -> TilewrightError | None:
+    """What a plan with so many bytes of l1 is refused with, or None; with ``explains`` the error names a size."""
     sized = replace(options, pools=(f"l1={size}",))
     platform = sized_platform(sized)
     try:
-        search(prepare(graph, platform, sized), platform, sized)
+        search(prepare(graph, platform, sized), platform, sized, explains)
     except TilewrightError as error:
         if error.status is not ExitStatus.DOES_NOT_FIT:
             raise
-        return size_in(error)
+        return error
     return None
 
 
