@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -194,6 +196,13 @@ def compiled(model: RandomModel, folder: Path, prefix: str, **values: object) ->
     return artifacts(path, prefix, **values)
 
 
+@cache
+def least(grown: Callable[[int], RandomModel], seed: int) -> Artifacts:
+    """A random network planned in the fewest bytes, once for all tests here."""
+    with tempfile.TemporaryDirectory() as folder:
+        return compiled(grown(seed), Path(folder), "net", groups="auto", objective="bytes_used")
+
+
 def artifacts(path: Path, prefix: str, **values: object) -> Artifacts:
     options = {"model": path, "platform": "host", "name": prefix, "static_pools": True, **values}
     return compile_model(build_options(("test", options)))
@@ -226,13 +235,13 @@ def test_networks_in_blocks_give_the_same_bits(
         folder.mkdir()
         model = grown(seed)
         apart = compiled(model, folder, "apart", groups="off")
-        least = compiled(model, folder, "least", groups="auto", objective="bytes_used")
-        assert used(least.plan) <= used(apart.plan), seed
-        if not groups(least.plan):
+        found = least(grown, seed)
+        assert used(found.plan) <= used(apart.plan), seed
+        if not groups(found.plan):
             continue
-        stages += sum(len(layer.stages) for layer in groups(least.plan))
-        ringed += len(rings(least.plan))
-        wanted, got = (outputs(item, model, folder / item.plan.name) for item in (apart, least))
+        stages += sum(len(layer.stages) for layer in groups(found.plan))
+        ringed += len(rings(found.plan))
+        wanted, got = (outputs(item, model, folder / item.plan.name) for item in (apart, found))
         assert all(np.array_equal(wanted[name], got[name], equal_nan=True) for name in wanted), seed
     with capsys.disabled():
         sys.stdout.write(f"\n{stages} stages in groups, {ringed} rings\n")
@@ -257,10 +266,10 @@ def test_networks_of_the_corpus_in_smaller_and_smaller_pools(tmp_path: Path, nam
         assert groups(found.plan) or size > 0.9 * sizes[0], size
         got = outputs_of(found, feeds, tmp_path / found.plan.name)
         assert all(np.array_equal(wanted[item], got[item]) for item in wanted), size
-    least = artifacts(path, "least", objective="bytes_used")
-    got = outputs_of(least, feeds, tmp_path / "least")
+    fewest = artifacts(path, "least", objective="bytes_used")
+    got = outputs_of(fewest, feeds, tmp_path / "least")
     assert all(np.array_equal(wanted[item], got[item]) for item in wanted)
-    (size,) = (use.used_bytes for use in least.plan.pool_use if use.pool == "sram")
+    (size,) = (use.used_bytes for use in fewest.plan.pool_use if use.pool == "sram")
     with pytest.raises(TilewrightError, match="needs"):
         artifacts(path, "less", pools=[f"sram={size - 1}"])
 
@@ -269,11 +278,10 @@ def used(plan: Plan) -> int:
     return sum(use.used_bytes for use in plan.pool_use)
 
 
-def test_a_ring_with_a_row_less_is_refused(tmp_path: Path) -> None:
+def test_a_ring_with_a_row_less_is_refused() -> None:
     refused = 0
-    models = [*map(random_rows, range(SAMPLE // 2)), random_hourglass(HOURGLASSES[0])]
-    for seed, model in enumerate(models):
-        plan = compiled(model, tmp_path, "net", groups="auto", objective="bytes_used").plan
+    for grown, seed in (*((random_rows, seed) for seed in range(SAMPLE // 2)), (random_hourglass, HOURGLASSES[0])):
+        plan = least(grown, seed).plan
         for ring in rings(plan):
             axis = ring.ring_axis
             assert axis is not None
@@ -312,10 +320,10 @@ def is_late(layer: Layer, kernel: Kernel) -> bool:
     return bool(kernel.runs.over) and (kernel.runs.first > 0 or kernel.runs.over[0] in shifted)
 
 
-def test_a_stage_that_works_too_early_is_refused(tmp_path: Path) -> None:
+def test_a_stage_that_works_too_early_is_refused() -> None:
     refused = 0
     for seed in range(SAMPLE):
-        plan = compiled(random_rows(seed), tmp_path, "net", groups="auto", objective="bytes_used").plan
+        plan = least(random_rows, seed).plan
         for layer in groups(plan):
             kernels = enumerate(kernel_steps(layer.body))
             late = next((number for number, kernel in kernels if is_late(layer, kernel)), None)
@@ -337,10 +345,10 @@ def forgetful(plan: Plan, layer: Layer) -> Plan:
     return replace(plan, program=tuple(spoilt if step is layer else step for step in steps))
 
 
-def test_a_mean_of_rows_keeps_its_sums(tmp_path: Path) -> None:
+def test_a_mean_of_rows_keeps_its_sums() -> None:
     sinks = 0
     for seed in (7, 11):
-        plan = compiled(random_rows(seed), tmp_path, "net", groups="auto", objective="bytes_used").plan
+        plan = least(random_rows, seed).plan
         for layer in groups(plan):
             if any(kernel.reduction for kernel in kernel_steps(layer.body)):
                 found = {violation.rule for violation in check(forgetful(plan, layer))}
@@ -351,11 +359,11 @@ def test_a_mean_of_rows_keeps_its_sums(tmp_path: Path) -> None:
 
 def test_a_lock_repeats_groups(tmp_path: Path) -> None:
     repeated = 0
-    for model in (*map(random_rows, range(SAMPLE)), random_hourglass(HOURGLASSES[0])):
-        found = compiled(model, tmp_path, "net", groups="auto", objective="bytes_used")
+    for grown, seed in (*((random_rows, seed) for seed in range(SAMPLE)), (random_hourglass, HOURGLASSES[0])):
+        found = least(grown, seed)
         lock = tmp_path / "net.lock.json"
         lock.write_text(found.lock, encoding="utf-8")
-        again = compiled(model, tmp_path, "net", groups="auto", objective="bytes_used", plan_lock=lock)
+        again = compiled(grown(seed), tmp_path, "net", groups="auto", objective="bytes_used", plan_lock=lock)
         assert again.plan == found.plan
         assert again.files == found.files
         repeated += bool(groups(found.plan))
@@ -363,18 +371,18 @@ def test_a_lock_repeats_groups(tmp_path: Path) -> None:
     assert groups(again.plan), "the last one has its Concat in a group"
 
 
-def test_reports_show_groups(tmp_path: Path) -> None:
-    plan = compiled(random_rows(1), tmp_path, "net", groups="auto", objective="bytes_used").plan
+def test_reports_show_groups() -> None:
+    plan = least(random_rows, 1).plan
     assert groups(plan)
     data = page_data(plan)
     (sram,) = (entry for entry in data["pools"] if entry["name"] == "sram")
     assert max(sram["pressure_bytes"]) == used(plan) - flash_bytes(plan)
     assert len(sram["pressure_bytes"]) == len(data["layers"])
-    least = min(plan.front, key=lambda item: item.bytes)
-    assert [item for item in plan.front if item.taken] == [least]
+    fewest = min(plan.front, key=lambda item: item.bytes)
+    assert [item for item in plan.front if item.taken] == [fewest]
     assert [item.bytes for item in plan.front] == sorted({item.bytes for item in plan.front}, reverse=True)
     (line,) = (line for line in report_text(plan).splitlines() if line.endswith("  taken"))
-    assert line.split()[0] == f"{least.bytes:,}"
+    assert line.split()[0] == f"{fewest.bytes:,}"
     assert len(report_html(plan)) > 10_000
 
 
@@ -382,7 +390,7 @@ def flash_bytes(plan: Plan) -> int:
     return sum(use.used_bytes for use in plan.pool_use if use.pool == "flash")
 
 
-def test_rings_are_no_constants_and_have_rows(tmp_path: Path) -> None:
+def test_rings_are_no_constants_and_have_rows() -> None:
     for seed in range(4):
-        plan = compiled(random_rows(seed), tmp_path, "net", groups="auto", objective="bytes_used").plan
+        plan = least(random_rows, seed).plan
         assert all(ring.kind is BufferKind.INTERMEDIATE and ring.copies == 1 for ring in rings(plan))

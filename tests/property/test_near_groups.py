@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -46,16 +48,21 @@ def stored(grown: Grown, seed: int, folder: Path) -> Path:
     return path
 
 
-def least_l1(model: Path, platform: Path) -> int:
-    with pytest.raises(TilewrightError) as caught:
-        compile_model(CompileOptions(model, str(platform), "net", pools=("l1=1",)))
+@cache
+def least_l1(network: bytes) -> int:
+    """The least size of l1 in which a network fits, which the error for one byte of l1 names."""
+    with tempfile.TemporaryDirectory() as folder:
+        model = Path(folder) / "net.onnx"
+        model.write_bytes(network)
+        with pytest.raises(TilewrightError) as caught:
+            compile_model(CompileOptions(model, str(late_tiles(Path(folder), near=True)), "net", pools=("l1=1",)))
     return int(caught.value.help[0].split()[1].partition("=")[2])
 
 
 def near(model: Path, folder: Path, times: float, name: str = "near", **changes: object) -> Subject:
     """The network for a core that addresses l1 only and links that deliver late, planned to move the fewest bytes."""
     platform = late_tiles(folder, near=True)
-    pools = (f"l1={int(least_l1(model, platform) * times)}",)
+    pools = (f"l1={int(least_l1(model.read_bytes()) * times)}",)
     return subject(model, platform, folder / name, pools, objective=Objective.BYTES_MOVED, **changes)
 
 
@@ -187,7 +194,7 @@ def test_a_lock_repeats_groups(tmp_path: Path) -> None:
     for grown, seed, times in NETWORKS[1:4]:
         model = stored(grown, seed, tmp_path)
         platform = late_tiles(tmp_path, near=True)
-        size = int(least_l1(model, platform) * times)
+        size = int(least_l1(model.read_bytes()) * times)
         options = CompileOptions(
             model, str(platform), "net", pools=(f"l1={size}",), objective=Objective.BYTES_MOVED, static_pools=True
         )
