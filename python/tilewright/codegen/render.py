@@ -10,6 +10,7 @@ from typing import Any
 import jinja2
 
 from tilewright.base.resources import templates
+from tilewright.report.compiled_templates import CompiledTemplates
 
 
 def render(template: str, **values: Any) -> str:
@@ -23,6 +24,7 @@ def _environment(folder: Path) -> jinja2.Environment:
     """The environment of Jinja2; cached, because compiling templates takes longer than planning a small model."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
+        bytecode_cache=CompiledTemplates(),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -8,6 +8,7 @@ from typing import Any
 import jinja2
 
 from tilewright.base.resources import templates
+from tilewright.report.compiled_templates import CompiledTemplates
 
 
 def rendered(template: str, filters: Mapping[str, Callable[..., Any]] | None = None, /, **values: Any) -> str:
@@ -17,6 +18,7 @@ def rendered(template: str, filters: Mapping[str, Callable[..., Any]] | None = N
     """
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(templates() / "report"),
+        bytecode_cache=CompiledTemplates(),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
