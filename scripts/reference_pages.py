@@ -63,9 +63,9 @@ def _escape(text: str) -> str:
 def command_line_page() -> str:
     """What ``--help`` of every command says, as tables."""
     os.environ["COLUMNS"] = "80"
-    from tilewright.cli.main import _parser
+    from tilewright.cli.main import _modules, _parser
 
-    parser = _parser()
+    parser = _parser(_modules(()))
     lines = [f"{HEAD}\n# Command line\n", f"{parser.description}\n"]
     lines.append("Exit status, messages and the options file: [CMake and command line](cmake.md).\n")
     commands = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import argparse
 import gc
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -256,3 +258,26 @@ def test_a_setting_that_is_nested_too_deeply(capsys: pytest.CaptureFixture[str])
     status, _, err = run(capsys, "plan", "--set", "a=" + "[" * 5000 + "]" * 5000)
     assert status == 2
     assert err.startswith("error[bad-setting]")
+
+
+def test_a_command_is_found_in_its_module_alone() -> None:
+    from tilewright.cli.main import _COMMANDS, _modules, _parser
+
+    everything = _parser(_modules(()))
+    for name in _COMMANDS:
+        assert _modules((name, "--help")) == (_COMMANDS[name],)
+        assert list(_commands(_parser(_modules((name,))))).count(name) == 1
+    assert list(_commands(everything)) == list(_COMMANDS)
+
+
+def _commands(parser: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
+    return next(action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+
+
+def test_products_of_numpy_take_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    cli.main(["platforms"])
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    cli.main(["platforms"])
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "2"

@@ -12,36 +12,17 @@ import gc
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
+from types import MappingProxyType
 from typing import NoReturn
 
 from tilewright import __version__
 from tilewright.base import resources
 from tilewright.base.errors import ExitStatus, TilewrightError, bad_input
 from tilewright.base.signals import ending_signals_raise
-from tilewright.cli import allocate as cli_allocate
-from tilewright.cli import calibrate as cli_calibrate
-from tilewright.cli import check as cli_check
-from tilewright.cli import check_elf as cli_check_elf
-from tilewright.cli import diff as cli_diff
-from tilewright.cli import evidence as cli_evidence
-from tilewright.cli import example as cli_example
-from tilewright.cli import explore as cli_explore
-from tilewright.cli import export as cli_export
-from tilewright.cli import generate as cli_generate
-from tilewright.cli import golden as cli_golden
-from tilewright.cli import inspect as cli_inspect
-from tilewright.cli import linker_script as cli_linker_script
-from tilewright.cli import plan as cli_plan
-from tilewright.cli import platform as cli_platform
-from tilewright.cli import report as cli_report
-from tilewright.cli import simulate as cli_simulate
-from tilewright.cli import sweep as cli_sweep
-from tilewright.cli import verify_model as cli_verify
-from tilewright.cli import where as cli_where
-from tilewright.cli import workspace as cli_workspace
 from tilewright.cli.diagnostics import FORMATS, Diagnostics
 from tilewright.cli.progress_bar import PLACES, shown_progress
 
@@ -51,29 +32,33 @@ _INTERRUPTED = 130
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Errors of a standard output that takes nothing more: a full disk, a terminal that is gone."""
 
-_COMMANDS = (
-    cli_generate,
-    cli_export,
-    cli_plan,
-    cli_report,
-    cli_check,
-    cli_check_elf,
-    cli_evidence,
-    cli_diff,
-    cli_sweep,
-    cli_explore,
-    cli_inspect,
-    cli_example,
-    cli_platform,
-    cli_linker_script,
-    cli_simulate,
-    cli_golden,
-    cli_verify,
-    cli_allocate,
-    cli_workspace,
-    cli_where,
-    cli_calibrate,
+_COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        "generate": "generate",
+        "export": "export",
+        "plan": "plan",
+        "report": "report",
+        "check": "check",
+        "check-elf": "check_elf",
+        "evidence": "evidence",
+        "diff": "diff",
+        "sweep": "sweep",
+        "explore": "explore",
+        "inspect": "inspect",
+        "platforms": "inspect",
+        "example": "example",
+        "platform": "platform",
+        "linker-script": "linker_script",
+        "simulate": "simulate",
+        "golden": "golden",
+        "verify": "verify_model",
+        "allocate": "allocate",
+        "workspace": "workspace",
+        "where": "where",
+        "calibrate": "calibrate",
+    }
 )
+"""The module of this folder that has a command, in the order in which ``--help`` shows them."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -95,9 +80,15 @@ _COLLECTIONS = (50_000, 20, 50)
 """Thresholds of Python's garbage collector, which looks for cycles: a plan has many objects and few cycles."""
 
 
+_ONE_THREAD = ("OPENBLAS_NUM_THREADS", "1")
+"""NumPy's products take one thread: to start the others takes longer than they save, and sums of floating-point
+numbers would depend on how many the machine has."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status; only ``--debug`` lets a traceback out."""
     gc.set_threshold(*_COLLECTIONS)
+    os.environ.setdefault(*_ONE_THREAD)
     words = list(sys.argv[1:] if arguments is None else arguments)
     messages = Diagnostics.of(words)
     try:
@@ -123,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: Sequence[str], messages: Diagnostics) -> int:
-    parsed = _parser().parse_args(words)
+    parsed = _parser(_modules(words)).parse_args(words)
     messages.log(parsed.log_level)
     _wait_for_readers()
     with shown_progress(parsed.progress):
@@ -164,8 +155,16 @@ def _report(messages: Diagnostics, error: TilewrightError | tuple[TilewrightErro
     return int(status)
 
 
+def _modules(words: Sequence[str]) -> tuple[str, ...]:
+    """The module of the command that the first word names; all of them if it names none, for help and errors."""
+    if words and words[0] in _COMMANDS:
+        return (_COMMANDS[words[0]],)
+    return tuple(dict.fromkeys(_COMMANDS.values()))
+
+
 @cache
-def _parser() -> argparse.ArgumentParser:
+def _parser(modules: tuple[str, ...]) -> argparse.ArgumentParser:
+    """The parser of the commands of these modules; the others are not imported, which no start has to pay for."""
     parser = _Parser(prog="tilewright", description="From an ONNX model and a platform file to statically planned C.")
     parser.add_argument("--version", action="version", version=f"tilewright {__version__}")
     for option, folder, what in (
@@ -178,8 +177,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="<command>", required=True)
     common = _Parser(add_help=False)
     _add_common(common, argparse.SUPPRESS, argparse.SUPPRESS, argparse.SUPPRESS, argparse.SUPPRESS)
-    for module in _COMMANDS:
-        module.add_commands(commands, common)
+    for module in modules:
+        import_module(f"tilewright.cli.{module}").add_commands(commands, common)
     return parser
 
 

@@ -18,8 +18,6 @@ from tilewright.importers.onnx.source import SourceModel
 from tilewright.importers.own import OwnOperators
 from tilewright.importers.qdq.fusion import fuse_quantized, quantized_interface
 from tilewright.importers.state_pairs import Pairs, with_initial_inputs, with_states
-from tilewright.importers.tflite.convert import convert_lite
-from tilewright.importers.tflite.reading import read_lite
 
 # Element types that the Deeploy dialect stores narrower integers in.
 _HOLD_INTEGERS = frozenset({"float32", "int64", "int32"})
@@ -82,6 +80,9 @@ def _lite(path: Path, options: Mapping[str, Mapping[str, object]]) -> Graph:
         if given:
             what = f"{keyword} names '{next(iter(given))}'; a .tflite model has no open types, shapes or values"
             raise bad_input("unknown-tensor", what, at=str(path), help=f"leave {keyword} out")
+    from tilewright.importers.tflite.convert import convert_lite
+    from tilewright.importers.tflite.reading import read_lite
+
     return convert_lite(read_lite(path))
 
 
