@@ -307,6 +307,29 @@ def dense() -> Chain:
     return chain
 
 
+def windows(chain: Chain) -> Chain:
+    """Depthwise windows of three rows, each shape with outputs of neighbouring and of every second row."""
+    chain.conv(0, 3, stride=2, depthwise=True)
+    for channels in (40, 96, 200):
+        chain.conv(channels, 1)
+        chain.conv(0, 3, depthwise=True)
+        chain.conv(0, 3, stride=2, depthwise=True)
+        chain.conv(0, 3, depthwise=True)
+    return chain
+
+
+def windows_folded() -> Chain:
+    return windows(Chain(11, 16, 40, 48))
+
+
+def windows_layer() -> Chain:
+    return windows(QdqChain(12, 16, 40, 48, 0.5))
+
+
+def windows_high() -> Chain:
+    return windows(QdqChain(13, 16, 40, 48, 13.0, 0.08))
+
+
 MODELS = {
     "convolutions": convolutions,
     "residuals": residuals,
@@ -317,6 +340,9 @@ MODELS = {
     "quantized_apart": quantized_apart,
     "quantized_narrow": quantized_narrow,
     "quantized_high": quantized_high,
+    "windows_folded": windows_folded,
+    "windows_layer": windows_layer,
+    "windows_high": windows_high,
 }
 
 

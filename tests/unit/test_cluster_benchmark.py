@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import onnx
 import pytest
+from tilewright.base.toml_file import tomllib
+from tilewright.options import build_options
+from tilewright.pipeline import compile_model
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import cluster
@@ -85,3 +89,51 @@ def test_micro_models_are_the_same_each_time() -> None:
         model = build().model()
         onnx.checker.check_model(model)
         assert model.SerializeToString() == build().model().SerializeToString()
+
+
+def predictions(model: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """Predicted cycles of the layers of a micro-benchmark with 58,000 bytes of l1."""
+    monkeypatch.setattr(micro_models, "MODELS", {model: micro_models.MODELS[model]})
+    target = micro_models.write_models(folder)[0]
+    types = json.loads((target / "types.json").read_text(encoding="utf-8"))
+    given = tomllib.loads((target / "options.toml").read_text(encoding="utf-8"))
+    values = {
+        "model": target / "network.onnx",
+        "platform": str(cluster.PLATFORM),
+        "pools": ["l1=58000"],
+        "types": types,
+    }
+    options = build_options(("test", {**values, "name": "net", "buffering": "single"}), ("options.toml", given))
+    return {layer.name: layer.predicted_cycles for layer in compile_model(options).plan.layers}
+
+
+MEASURED = {
+    "rows": {"add_1": 16_465, "add_3": 18_716, "add_5": 38_604, "add_7": 41_104},
+    "windows_folded": {
+        "conv_4": 63_055,
+        "conv_6": 31_489,
+        "conv_8": 21_988,
+        "conv_12": 31_651,
+        "conv_14": 17_040,
+        "conv_20": 28_118,
+        "conv_22": 17_058,
+    },
+    "windows_layer": {
+        "conv_4": 39_399,
+        "conv_15": 74_815,
+        "conv_21": 35_299,
+        "conv_27": 26_599,
+        "conv_38": 38_838,
+        "conv_44": 18_513,
+        "conv_61": 31_278,
+        "conv_67": 17_763,
+    },
+}
+"""Cycles of layers of micro-benchmarks, eight cores and 58,000 bytes of l1, in GVSoC."""
+
+
+@pytest.mark.parametrize("model", MEASURED)
+def test_micro_benchmarks_are_predicted(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    predicted = predictions(model, tmp_path, monkeypatch)
+    found = {name: predicted[name] for name in MEASURED[model]}
+    assert found == pytest.approx(MEASURED[model], rel=cluster.LAYER_LIMIT)

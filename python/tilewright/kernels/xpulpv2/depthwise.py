@@ -40,10 +40,14 @@ _WORD = 4
 _BY_ASSEMBLER = {Rule.FOLDED: "folded", Rule.HIGH: "high", Rule.LAYER: "high"}
 """Rule to the name, without prefix, of the assembler function that finishes sums; LAYER and HIGH share one."""
 
-_OUTPUT_CYCLES = {"folded": 10.0, "high": 15.0}
-"""Name of the assembler function that finishes to cycles of an output beside the words of its window."""
-_OUTPUT_BY_LINE = 34.0
-_WORD_CYCLES = 2.0
+_SUM_CYCLES = {3: 14.4, 5: 34.4, 7: 46.7}
+"""Rows of a window to cycles of an output whose sum ``folded`` finishes."""
+_FINISH_CYCLES = {"folded": 0.0, "high": 4.2}
+"""Name of the assembler function that finishes to its cycles for an output beyond those of ``folded``."""
+_BY_LINE_CYCLES = 25.6
+"""The same where the rule's C function finishes the sums of a column."""
+_RUN_CYCLES, _RUN_BY_LINE_CYCLES = 22.0, 130.0
+"""Cycles for the beginning of a row or column of outputs."""
 
 
 def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
@@ -89,8 +93,8 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
 _LEAST_SLIDE = 6
 """Rows of y from which on C walks down a tile wider than high, as LEAST_SLIDE in the C file."""
 
-_KEPT_CYCLES = 5.4
-"""Cycles for an output that keeps two of the three rows of its window from the one above."""
+_KEPT_CYCLES = 2.1
+"""Cycles saved by an output that keeps two of the three rows of its window from the one above."""
 
 
 def _packed(weights: Array, row_bytes: int) -> Array:
@@ -107,22 +111,31 @@ def _window(nest: Nest, windows: PlaneWindows, steps: TileSteps) -> int:
 
 
 def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
-    """Cycles of a call on a tile with these steps, fitted to measurements on pulp-open."""
+    """Cycles of a call on a tile with these steps, fitted to micro-benchmarks on pulp-open."""
     given, nest = choice.given(DepthwiseXpulpv2), choice.nest
+    windows = given.x.windows
     rows, columns = steps_product(nest, steps, "oh"), steps_product(nest, steps, "ow")
-    kernel_rows, kernel_columns = given.x.windows.kernel
-    ends = next((cycles for rule, cycles in _OUTPUT_CYCLES.items() if f"_{rule}_" in given.finished), _OUTPUT_BY_LINE)
-    output = ends + _WORD_CYCLES * kernel_rows * (words(kernel_columns) // _WORD)
-    window = _window(nest, given.x.windows, steps)
-    by_line = ends == _OUTPUT_BY_LINE
-    slides = kernel_rows == 3 and given.x.windows.strides[0] == given.x.windows.dilations[0]
-    if slides and (by_line or rows >= min(columns, _LEAST_SLIDE)):
+    finish = next((cycles for rule, cycles in _FINISH_CYCLES.items() if f"_{rule}_" in given.finished), None)
+    output = _SUM_CYCLES[windows.kernel[0]] + (_BY_LINE_CYCLES if finish is None else finish)
+    run, runs = (_RUN_BY_LINE_CYCLES, columns) if finish is None else (_RUN_CYCLES, min(rows, columns))
+    slides = windows.kernel[0] == 3 and windows.strides[0] == windows.dilations[0]
+    if slides and finish is not None and rows >= min(columns, _LEAST_SLIDE):
         output -= _KEPT_CYCLES
         runs = columns
-    else:
-        runs = columns if by_line else min(rows, columns)
-    channel = 2.5 * window + 25.0 * runs + output * rows * columns + 90.0
-    return 700.0 + window + steps_product(nest, steps, "n", "group") * channel
+    rows_of_x, columns_of_x = _held(nest, windows, steps)
+    spread = rows_of_x * (19.4 + 1.5 * columns_of_x)
+    channel = spread + run * runs + output * rows * columns + 122.0
+    return 2000.0 + 3.3 * _window(nest, windows, steps) + steps_product(nest, steps, "n", "group") * channel
+
+
+def _held(nest: Nest, windows: PlaneWindows, steps: TileSteps) -> tuple[int, int]:
+    """Rows and columns of x that a tile of these steps has: where an axis is cut, most tiles reach no padding."""
+    whole = {dimension.name for dimension in nest.dimensions if steps.get(dimension.name) == dimension.extent}
+    rows, columns = (
+        max(extent - 2 * pad * (name in whole), 1)
+        for name, extent, pad in zip(("oh", "ow"), padded_extents(nest, windows, steps), windows.pads, strict=True)
+    )
+    return rows, columns
 
 
 def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
