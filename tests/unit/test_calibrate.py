@@ -12,7 +12,7 @@ from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.cli import main
 from tilewright.platform import find_platform, load_platform
 from tilewright.platform.costs import Costs, KernelCost
-from tilewright.tools.calibrate import Fitted, LinkCost, Sample, fit, least_squares, read_samples
+from tilewright.tools.calibrate import Fitted, LinkCost, Sample, fit, least_squares, read_samples, with_unmeasured
 from tilewright.tools.calibration_text import with_constants
 
 KERNELS = {"conv_integer_folded": KernelCost(700.0, 1.6), "add_integer_shift": KernelCost(250.0, 1.2)}
@@ -71,6 +71,19 @@ def test_known_constants_are_found_again() -> None:
         assert fitted.links[name].bytes_per_cycle == pytest.approx(link.bytes_per_cycle, rel=0.02)
     assert set(fitted.links) == set(LINKS)
     assert fitted.largest_error < 0.01
+
+
+def test_what_was_not_measured_stays() -> None:
+    before = Costs(1.0, 2.0, 3.0, 290.0, (("default", KernelCost(5.0)), ("add_integer_shift", KernelCost(6.0))))
+    before = replace(before, kernels=(*before.kernels, ("gelu", KernelCost(7.0, 8.0))))
+    samples = [replace(sample(number), rows=0) for number in range(60) if number % 4]
+    fitted = fit(samples).costs
+    kept = with_unmeasured(fitted, before, samples)
+    assert dict(kept.kernels) == {**dict(fitted.kernels), "gelu": KernelCost(7.0, 8.0)}
+    assert [name for name, _ in kept.kernels] == ["default", "add_integer_shift", "conv_integer_folded", "gelu"]
+    assert (kept.row_cycles, kept.layer_cycles) == (290.0, fitted.layer_cycles)
+    measured = [sample(number) for number in range(60)]
+    assert with_unmeasured(fit(measured).costs, before, measured).row_cycles == fit(measured).costs.row_cycles
 
 
 @pytest.mark.parametrize("work", [(80_000,), (80_000, 90_000)])

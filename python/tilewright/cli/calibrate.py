@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def _calibrate(parsed: argparse.Namespace) -> int:
-    from tilewright.tools.calibrate import fit, read_samples
+    from tilewright.tools.calibrate import fit, read_samples, with_unmeasured
     from tilewright.tools.calibration_text import with_constants
 
     platform = load_platform(parsed.platform)
@@ -34,6 +35,7 @@ def _calibrate(parsed: argparse.Namespace) -> int:
     samples = read_samples(parsed.profile, platform.name)
     widths = {link.name: link.bytes_per_cycle for link in platform.links}
     fitted = fit(samples, _same_links(platform), widths)
+    fitted = replace(fitted, costs=with_unmeasured(fitted.costs, platform.costs, samples))
     text = with_constants(read_utf8(platform_file(parsed.platform)), fitted)
     if parsed.output is None:
         sys.stdout.write(text)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +141,15 @@ def fit(
         if sample.kernel_cycles
     ]
     return Fitted(costs, links, max(errors, default=0.0))
+
+
+def with_unmeasured(costs: Costs, before: Costs, samples: Sequence[Sample]) -> Costs:
+    """The fitted ``costs`` with what ``before`` says of kernels and rows of which there are no samples."""
+    fitted = dict(costs.kernels)
+    kept = {name: cost for name, cost in before.kernels if name not in fitted}
+    default, *others = sorted((fitted | kept).items(), key=lambda item: (item[0] != "default", item[0]))
+    row_cycles = costs.row_cycles if any(sample.rows for sample in samples) else before.row_cycles
+    return replace(costs, row_cycles=row_cycles, kernels=(default, *others))
 
 
 def _kernel_cycles(sample: Sample, costs: Costs) -> float:
