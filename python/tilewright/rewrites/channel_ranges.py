@@ -12,7 +12,8 @@ import numpy as np
 
 from tilewright.base.dataclass import dataclass
 from tilewright.catalogue.evaluate import evaluate_node
-from tilewright.graph import Array, DType, Graph, Node, Requantize, RequantizeTwice, Tensor
+from tilewright.graph import Array, DType, Graph, Node, Requantize, RequantizeShift, RequantizeTwice, Tensor
+from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.binary import BinaryAttributes
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.epilogue import apply
@@ -22,6 +23,9 @@ CHANNEL = 1
 """The axis of channels, of images and of vectors behind a batch."""
 
 EIGHT_BIT = frozenset({DType.INT8, DType.UINT8})
+
+_SCALES = (Requantize, RequantizeShift, RequantizeTwice)
+"""Epilogues whose results do not fall where sums grow, with multipliers that are not negative."""
 
 _MOST = (1 << 31) - 1
 _ROWS = 64
@@ -50,6 +54,11 @@ def has_channels(tensor: Tensor) -> bool:
     return tensor.data is None and tensor.dtype in EIGHT_BIT and len(tensor.shape) > CHANNEL
 
 
+def is_joined_constant(tensor: Tensor) -> bool:
+    """Whether a tensor is a constant of 8 bits that can be a part of a tensor with channels."""
+    return tensor.data is not None and tensor.dtype in EIGHT_BIT and len(tensor.shape) > CHANNEL
+
+
 def ranges_of_channels(graph: Graph) -> dict[str, Range]:
     """The range of each tensor with channels, by name."""
     known: dict[str, Range] = {}
@@ -72,6 +81,8 @@ def _whole(tensor: Tensor) -> Range:
 
 def _of_node(node: Node, graph: Graph, known: dict[str, Range]) -> Range | None:
     """None if nothing is known."""
+    if node.operator == "Concat":
+        return _of_parts(node, graph, known)
     x = known.get(node.inputs[0]) if node.inputs else None
     if x is None:
         return None
@@ -81,6 +92,8 @@ def _of_node(node: Node, graph: Graph, known: dict[str, Range]) -> Range | None:
         return _of_products(node, graph, x)
     if node.operator == "Reshape" and len(x.lowest) == graph.tensor(node.outputs[0]).shape[CHANNEL]:
         return x if graph.tensor(node.inputs[0]).elements == len(x.lowest) else None
+    if node.operator == "Lookup":
+        return _looked_up(node, graph, x)
     if node.operator in _GROWING and all(name in known for name in node.inputs) and _grows(node):
         lowest, highest = (_evaluated(node, graph, known, end) for end in ("lowest", "highest"))
         axes = tuple(axis for axis in range(lowest.ndim) if axis != CHANNEL)
@@ -88,13 +101,41 @@ def _of_node(node: Node, graph: Graph, known: dict[str, Range]) -> Range | None:
     return None
 
 
+def _of_parts(node: Node, graph: Graph, known: dict[str, Range]) -> Range | None:
+    """The ranges of a Concat's parts one behind the other."""
+    if node.given(AxisAttributes).axis != CHANNEL or node.epilogue is not None:
+        return None
+    parts = []
+    for name in node.inputs:
+        data = graph.tensor(name).data
+        if name in known:
+            parts.append(known[name])
+        elif data is not None and is_joined_constant(graph.tensor(name)):
+            stored = np.moveaxis(data, CHANNEL, 0).reshape(data.shape[CHANNEL], -1).astype(np.int64)
+            parts.append(Range(stored.min(axis=1), stored.max(axis=1)))
+        else:
+            return None
+    return Range(np.concatenate([part.lowest for part in parts]), np.concatenate([part.highest for part in parts]))
+
+
+def _looked_up(node: Node, graph: Graph, x: Range) -> Range | None:
+    """The least and the largest entry of a table for what each channel can be."""
+    table = graph.tensor(node.inputs[1]).data
+    if table is None:
+        return None
+    first = np.iinfo(graph.tensor(node.inputs[0]).dtype.numpy).min
+    spans = [table[low - first : high - first + 1] for low, high in zip(x.lowest, x.highest, strict=True)]
+    lowest, highest = ([int(end(span)) for span in spans] for end in (np.min, np.max))
+    return Range(np.asarray(lowest, np.int64), np.asarray(highest, np.int64))
+
+
 def _grows(node: Node) -> bool:
     """Whether no multiplier is negative."""
     given, epilogue = node.attributes, node.epilogue
-    factors = list(epilogue.multiplier) if isinstance(epilogue, Requantize) else []
+    factors: list[float] = list(epilogue.multiplier) if isinstance(epilogue, _SCALES) else []
     if isinstance(given, BinaryAttributes):
         factors += [given.a_multiplier, given.b_multiplier]
-    return all(factor >= 0 for factor in factors) and (epilogue is None or isinstance(epilogue, Requantize))
+    return all(factor >= 0 for factor in factors) and (epilogue is None or isinstance(epilogue, _SCALES))
 
 
 def _evaluated(node: Node, graph: Graph, known: dict[str, Range], end: str) -> Array:
@@ -110,7 +151,7 @@ def _evaluated(node: Node, graph: Graph, known: dict[str, Range], end: str) -> A
 
 def _of_products(node: Node, graph: Graph, x: Range) -> Range | None:
     weights, bias = weights_of(node, graph), bias_of(node, graph)
-    if weights is None or bias is None or not isinstance(node.epilogue, (Requantize, RequantizeTwice)):
+    if weights is None or bias is None or not isinstance(node.epilogue, _SCALES):
         return None
     if min(node.epilogue.multiplier) < 0 or len(x.lowest) % weights.shape[1]:
         return None

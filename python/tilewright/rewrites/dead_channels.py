@@ -4,15 +4,16 @@ Before:  Conv(x, w[64, 16, 1, 1]) -> depthwise Conv -> Conv(w[32, 64, 1, 1]), wh
          meet weights of zero
 After:   Conv(x, w[36, 16, 1, 1]) -> depthwise Conv -> Conv(w[32, 36, 1, 1]), constants added to the last bias
 
-Tensors that share channels (of depthwise convolutions, sums, poolings and views of vectors) lose a channel together,
-or not at all. Channels stay in fours, which kernels compute together; dead ones that fill them up are zeros.
+Tensors that share channels (of depthwise convolutions, sums, poolings, tables, views of vectors, and parts of a
+Concat) lose a channel together, or not at all. Channels that a convolution or a product makes stay in fours, which
+kernels compute together; dead ones that fill them up are zeros. A part of a Concat that has no other reader and no
+live channel vanishes with what computed it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,6 @@ import numpy as np
 from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array, Epilogue, Graph, Node
 from tilewright.graph.edit import GraphEditor, with_attributes
-from tilewright.operators.binary import BinaryAttributes
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.matmul import MatMulAttributes
 from tilewright.rewrites.channel_ranges import (
@@ -34,19 +34,20 @@ from tilewright.rewrites.channel_ranges import (
     weights_of,
     zero_of,
 )
-
-_TOGETHER = 4
-"""Channels that kernels compute together."""
+from tilewright.rewrites.channel_ties import (
+    Flags,
+    Role,
+    Tie,
+    channels_that_stay,
+    held_tensors,
+    is_join,
+    role_of,
+    settle,
+    ties_of,
+)
+from tilewright.rewrites.fold import fold_constants
 
 _MOST = (1 << 31) - 1
-
-
-class _Role(Enum):
-    """What a node does with channels: sums over all, keeps each apart, or something else."""
-
-    SUMS = "sums"
-    KEEPS = "keeps"
-    OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,92 +82,25 @@ def drop_dead_channels(graph: Graph) -> Graph:
 
 def _one_round(graph: Graph) -> Graph | None:
     """None if no channel is dead."""
-    ranges = ranges_of_channels(graph)
-    readers: dict[str, list[Node]] = {}
-    for node in graph.nodes:
-        for name in node.inputs:
-            readers.setdefault(name, []).append(node)
-    kept: dict[str, _Kept] = {}
-    for group in _groups(graph):
-        dead = np.ones(graph.tensor(group[0]).shape[CHANNEL], bool)
-        for name in group:
-            for reader in readers.get(name, ()):
-                if _role(reader, graph) is _Role.SUMS:
-                    dead &= _needless(reader, graph, ranges[name])
-        alive = _in_fours(dead)
-        if len(alive) < len(dead):
-            kept.update(dict.fromkeys(group, _Kept(alive, dead)))
+    ranges, ties = ranges_of_channels(graph), ties_of(graph)
+    dead = _dead(graph, ranges, ties)
+    stays = channels_that_stay(graph, dead, ties)
+    kept = {name: _Kept(np.flatnonzero(flags), dead[name]) for name, flags in stays.items() if not flags.all()}
     return _edited(graph, kept, ranges) if kept else None
 
 
-def _in_fours(dead: Array) -> Array:
-    """Indices of the channels that stay: those that are not dead, and the first dead ones that fill up a four."""
-    channels = len(dead)
-    count = max(int((~dead).sum()), 1)
-    missing = min(-(-count // _TOGETHER) * _TOGETHER, channels) - int((~dead).sum())
-    stays = ~dead
-    stays[np.flatnonzero(dead)[:missing]] = True
-    return np.flatnonzero(stays)
-
-
-def _role(node: Node, graph: Graph) -> _Role:
-    given, output = node.attributes, graph.tensor(node.outputs[0])
-    x = graph.tensor(node.inputs[0]) if node.inputs else output
-    if not has_channels(x):
-        return _Role.OTHER
-    if isinstance(given, (ConvAttributes, MatMulAttributes)):
-        weights, bias = weights_of(node, graph), bias_of(node, graph)
-        if weights is None or bias is None or len(node.inputs) > 3:
-            return _Role.OTHER
-        if isinstance(given, MatMulAttributes):
-            return _Role.SUMS if len(x.shape) == len(output.shape) == CHANNEL + 1 else _Role.OTHER
-        if given.group == 1:
-            return _Role.SUMS
-        is_depthwise = given.group == x.shape[CHANNEL] == output.shape[CHANNEL]
-        return _Role.KEEPS if is_depthwise and has_channels(output) else _Role.OTHER
-    return _Role.KEEPS if has_channels(output) and _keeps(node, graph) else _Role.OTHER
-
-
-def _keeps(node: Node, graph: Graph) -> bool:
-    """Whether a node without weights computes each channel from the same channel of its inputs."""
-    x, output = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
-    if node.operator in ("AveragePool", "MaxPool"):
-        return True
-    if node.operator == "Reshape":
-        vectors = all(tensor.elements == tensor.shape[CHANNEL] for tensor in (x, output))
-        return vectors and len(node.inputs) == 1
-    if node.operator in ("Add", "Sub") and isinstance(node.attributes, BinaryAttributes):
-        operands = [graph.tensor(name) for name in node.inputs]
-        return all(has_channels(each) and each.shape == output.shape for each in operands)
-    return False
-
-
-def _groups(graph: Graph) -> list[list[str]]:
-    """Tensors that lose a channel together, of those that may lose any."""
-    joined = {name: name for name in graph.tensors if has_channels(graph.tensor(name))}
-
-    def root(name: str) -> str:
-        while joined[name] != name:
-            name = joined[name]
-        return name
-
-    written = {name for node in graph.nodes for name in node.outputs}
-    interface = {*graph.inputs, *graph.outputs, *graph.bounded}
-    fixed = {name for name in joined if name not in written or name in interface}
+def _dead(graph: Graph, ranges: Mapping[str, Range], ties: list[Tie]) -> Flags:
+    """The channels that every reader can do without."""
+    held, parts = held_tensors(graph), {tie.part for tie in ties}
+    dead = {}
+    for name, tensor in graph.tensors.items():
+        if has_channels(tensor) or name in parts:
+            dead[name] = np.full(tensor.shape[CHANNEL], name not in held)
     for node in graph.nodes:
-        role = _role(node, graph)
-        names = [name for name in (*node.inputs, *node.outputs) if name in joined]
-        if role is _Role.OTHER:
-            fixed.update(names)
-        elif role is _Role.KEEPS:
-            for name in names[1:]:
-                joined[root(name)] = root(names[0])
-    held = {root(name) for name in fixed}
-    groups: dict[str, list[str]] = {}
-    for name in joined:
-        if root(name) not in held:
-            groups.setdefault(root(name), []).append(name)
-    return list(groups.values())
+        if role_of(node, graph) is Role.SUMS:
+            dead[node.inputs[0]] &= _needless(node, graph, ranges[node.inputs[0]])
+    settle(dead, ties, np.logical_and)
+    return dead
 
 
 def _needless(node: Node, graph: Graph, x: Range) -> Array:
@@ -187,22 +121,44 @@ def _needless(node: Node, graph: Graph, x: Range) -> Array:
 
 def _edited(graph: Graph, kept: Mapping[str, _Kept], ranges: Mapping[str, Range]) -> Graph:
     editor = GraphEditor(graph)
+    computed = {name: channels for name, channels in kept.items() if not graph.tensor(name).is_constant}
     renamed = {}
-    for name, channels in kept.items():
-        tensor = graph.tensor(name)
-        shape = tuple(len(channels.alive) if axis == CHANNEL else extent for axis, extent in enumerate(tensor.shape))
-        renamed[name] = editor.variable(tensor, f"{name}/live", shape=shape).name
+    for name, channels in computed.items():
+        if len(channels.alive):
+            tensor = graph.tensor(name)
+            shape = (*tensor.shape[:CHANNEL], len(channels.alive), *tensor.shape[CHANNEL + 1 :])
+            renamed[name] = editor.variable(tensor, f"{name}/live", shape=shape).name
     for node in graph.nodes:
-        if not any(name in kept for name in (*node.inputs, *node.outputs)):
+        output = node.outputs[0]
+        # What computes a tensor without channels is read by nothing any more, and goes with it.
+        is_gone = output in computed and output not in renamed
+        if is_gone or computed.keys().isdisjoint((*node.inputs, *node.outputs)):
             continue
         edited = node
         if isinstance(node.attributes, (ConvAttributes, MatMulAttributes)):
             edited = _with_fewer(editor, node, graph, kept, ranges)
-        elif node.outputs[0] in kept:
-            edited = replace(node, epilogue=_of_channels(node.epilogue, kept[node.outputs[0]].alive))
+        elif is_join(node, graph):
+            edited = replace(node, inputs=_live_parts(editor, node, graph, kept))
+        elif output in kept:
+            edited = replace(node, epilogue=_of_channels(node.epilogue, kept[output].alive))
         inputs = tuple(renamed.get(name, name) for name in edited.inputs)
         editor.replace(node, replace(edited, inputs=inputs, outputs=tuple(renamed.get(n, n) for n in node.outputs)))
-    return editor.graph()
+    for node in editor.nodes():
+        if node.operator == "Concat" and len(node.inputs) == 1 and node.outputs[0] in renamed.values():
+            editor.bypass(node)
+    return fold_constants(editor.graph())
+
+
+def _live_parts(editor: GraphEditor, node: Node, graph: Graph, kept: Mapping[str, _Kept]) -> tuple[str, ...]:
+    """The inputs of a Concat that have channels left; of constants those channels."""
+    parts = []
+    for name in node.inputs:
+        data, alive = graph.tensor(name).data, kept[name].alive if name in kept else None
+        if alive is None or (data is None and len(alive)):
+            parts.append(name)
+        elif data is not None and len(alive):
+            parts.append(editor.constant(f"{name}/live", np.take(data, alive, CHANNEL)).name)
+    return tuple(parts)
 
 
 def _with_fewer(
