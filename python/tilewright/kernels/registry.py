@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType
@@ -52,6 +53,16 @@ DECLARATIONS: Mapping[str, tuple[Declaration, ...]] = MappingProxyType(
 """The declarations of all files, by family."""
 
 
+@cache
+def _declarations(family: str, operator: str) -> tuple[Declaration, ...]:
+    """Those of a family's declarations that have kernels for an operator; empty for an unknown family."""
+    return tuple(
+        declared
+        for declared in DECLARATIONS.get(family, ())
+        if operator in declared.operators or operator in declared.on_core
+    )
+
+
 def choices(
     node: Node, graph: Graph, families: tuple[str, ...] = (SCALAR,), core: Core = WIDEST
 ) -> tuple[KernelChoice, ...]:
@@ -81,7 +92,7 @@ def _declared_choices(
     return tuple(
         choice
         for family in families
-        for declared in DECLARATIONS.get(family, ())
+        for declared in _declarations(family, node.operator)
         if declared.is_fallback is is_fallback
         for choice in declared.choices(node, graph, core)
     )

@@ -37,7 +37,7 @@ STEPS: Mapping[str, type] = types.MappingProxyType(
 _TAGS: Mapping[type, str] = types.MappingProxyType({step: tag for tag, step in STEPS.items()})
 
 
-_quoted = json.JSONEncoder().encode
+_quoted = json.encoder.encode_basestring_ascii
 
 
 def dumps(plan: Plan) -> str:
@@ -147,18 +147,25 @@ def _written(cls: str) -> tuple[tuple[str, str, Any, type | None], ...]:
 
 def _text(value: Any, depth: int) -> str:
     """JSON text: on one line where that is short, else one entry per line, indented by one space for each depth."""
-    kind = type(value)
+    kind: Any = type(value)
     if kind is int:
         return str(value)
     if kind is str:
         return _quoted(value)
     if isinstance(value, tuple):
-        return _lines("[", [_text(item, depth + 1) for item in value], "]", depth)
-    tag = _TAGS.get(kind)
-    if tag is not None or is_dataclass(kind):
-        first = [f'"step": "{tag}"'] if tag is not None else []
-        return _lines("{", first + _entries(value, depth + 1), "}", depth)
-    return _of_scalar(value)
+        # Most of a plan are lists of a few numbers.
+        items = [str(item) if type(item) is int else _text(item, depth + 1) for item in value]
+        return _lines("[", items, "]", depth)
+    first = _first_entries(kind)
+    return _of_scalar(value) if first is None else _lines("{", [*first, *_entries(value, depth + 1)], "}", depth)
+
+
+@cache
+def _first_entries(kind: type) -> tuple[str, ...] | None:
+    """What an object of a class begins with before its fields; None for what is no object."""
+    if kind in _TAGS:
+        return (f'"step": "{_TAGS[kind]}"',)
+    return () if is_dataclass(kind) else None
 
 
 def _of_scalar(value: Any) -> str:
@@ -176,9 +183,10 @@ def _of_scalar(value: Any) -> str:
 
 def _lines(opening: str, entries: list[str], closing: str, depth: int) -> str:
     """A list or an object. What one entry has on several lines, the whole has too: it is longer."""
-    line = opening + ", ".join(entries) + closing
-    if not entries or (depth + len(line) <= LINE_WIDTH and "\n" not in line):
-        return line
+    if sum(map(len, entries)) <= LINE_WIDTH:
+        line = opening + ", ".join(entries) + closing
+        if not entries or (depth + len(line) <= LINE_WIDTH and "\n" not in line):
+            return line
     pad = "\n" + " " * (depth + 1)
     return opening + pad + ("," + pad).join(entries) + "\n" + " " * depth + closing
 

@@ -20,6 +20,10 @@ from tilewright.operators.unary import ClipAttributes, HardSigmoidAttributes
 _MOST_TERMS = 8
 """Terms of a formula; activations have at most three, and a longer sum is none."""
 
+_FUNCTIONS = frozenset("Add Sub Mul Div Pow Neg Reciprocal Tanh Erf Sigmoid Exp Softplus".split())
+_WITH_ATTRIBUTES = (TransposeAttributes, ClipAttributes, HardSigmoidAttributes)
+"""Operators, and attributes of others, that may take part in a formula."""
+
 _MOST_NODES = 16
 """Operators of a chain that are looked at; the longest activation of the exporters has eleven."""
 
@@ -217,6 +221,9 @@ class _Reading:
             return number(float(tensor.data.reshape(())))
         node = self._editor.producer(name)
         if node is None or node.epilogue is not None or tensor.dtype is not DType.FLOAT32:
+            raise NoFormula
+        # What stands behind an operator that is no function is not read: it may be a whole network.
+        if node.operator not in _FUNCTIONS and not isinstance(node.attributes, _WITH_ATTRIBUTES):
             raise NoFormula
         self.nodes[node.name] = node
         if len(self.nodes) > _MOST_NODES:
