@@ -168,10 +168,10 @@ def constant_bias(node: Node, graph: Graph, channels: int) -> Array | None:
 
 def steps_product(nest: Nest, steps: TileSteps, *names: str) -> int:
     """Product of the steps of the named dimensions; dimensions that the nest lacks count as 1."""
-    known = {dimension.name: dimension.extent for dimension in nest.dimensions}
     product = 1
-    for name in names:
-        product *= min(steps.get(name, known.get(name, 1)), known.get(name, 1))
+    for dimension in nest.dimensions:
+        if dimension.name in names:
+            product *= min(steps.get(dimension.name, dimension.extent), dimension.extent)
     return product
 
 
