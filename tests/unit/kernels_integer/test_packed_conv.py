@@ -142,6 +142,7 @@ def test_one_beyond_the_bound_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     proved = rounds._fitting
     for fits, right in ((proved, True), (lambda w, length: proved(w // 2, length), False)):
         monkeypatch.setattr(rounds, "_fitting", fits)
+        monkeypatch.setattr(rounds, "_known", {})
         choice = next(choice for choice in choices_of(graph) if choice.name.startswith("tilewright_conv_packed"))
         (got,) = run_kernel(choice, graph, feeds, {}, sources=SOURCES)
         assert bool((got == wanted).all()) is right

@@ -11,6 +11,7 @@ Elements are -128 to 127, so this depends on the weights alone. Taps behind the 
 from __future__ import annotations
 
 from enum import Enum
+from hashlib import sha256
 
 import numpy as np
 
@@ -34,6 +35,11 @@ _MOST_ROUNDS = 255
 
 _WEIGHTS_AT_ONCE = 1 << 17
 """Weights whose sums are held at one time, some tens of bytes for each."""
+
+_MOST_KNOWN = 512
+"""Counts that are kept: a model's layers are planned several times, with the same weights."""
+
+_known: dict[tuple[object, ...], tuple[Array, Array]] = {}
 
 _LOWEST, _HIGHEST = -(1 << 15), (1 << 15) - 1
 
@@ -126,7 +132,20 @@ def _blocks(weights: Array, core: Core, order: Array) -> Blocks:
 
 
 def _counted(weights: Array, core: Core, unit: int) -> tuple[Array, Array]:
-    """Units of rounds of each loop [blocks, 3], and instructions [blocks], of weights int64[blocks, channels, taps]."""
+    """Units of rounds of each loop [blocks, 3], and instructions [blocks], of weights int64[blocks, channels, taps].
+
+    The weights fit int8. Counts are kept under a hash of the weights, not with them.
+    """
+    key = (sha256(weights.astype(np.int8).tobytes()).digest(), weights.shape, core, unit)
+    if key not in _known:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[key] = _counted_in_parts(weights, core, unit)
+    return _known[key]
+
+
+def _counted_in_parts(weights: Array, core: Core, unit: int) -> tuple[Array, Array]:
+    """As ``_counted``, computed."""
     some = max(_WEIGHTS_AT_ONCE // max(weights[0].size, 1), 1)
     parts = [_counted_at_once(weights[at : at + some], core, unit) for at in range(0, len(weights), some)]
     return np.concatenate([rounds for rounds, _ in parts]), np.concatenate([cycles for _, cycles in parts])
