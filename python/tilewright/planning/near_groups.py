@@ -185,14 +185,14 @@ def _may_be_near(decider: Decider, rings: Iterable[str]) -> bool:
 def _copies(grown: Grown) -> Iterator[tuple[TileOperand | None, BlockCopies]]:
     """The operands of all stages that travel, with their copies; None for a packed constant that blocks cut."""
     for timed, problem in zip(grown.stages, grown.problems, strict=True):
-        for operand in problem.operands:
+        for position, operand in enumerate(problem.operands):
             if operand.link is None or operand.tensor in grown.rings:
                 continue
             is_cut = timed.count > 1 and timed.stream.dimension in operand.dimensions
             if operand.data is not None and is_cut:
                 yield None, BlockCopies(0, 0, 0.0)
                 return
-            yield operand, copies_of(problem, operand, timed.blocks)
+            yield operand, copies_of(problem, position, timed.blocks)
 
 
 def _cost(decider: Decider, cycles: float, moved_bytes: int) -> tuple[int, int]:

@@ -40,8 +40,16 @@ def may_run_in_blocks(problem: TilingProblem) -> bool:
     return not given and is_plain and not any(operand.far_links for operand in problem.operands)
 
 
-def copies_of(problem: TilingProblem, operand: TileOperand, blocks: Index) -> BlockCopies:
-    """The copies of an operand that travels, for a layer that makes ``blocks``."""
+def copies_of(problem: TilingProblem, position: int, blocks: Index) -> BlockCopies:
+    """The copies of operand ``position``, which travels, for a layer that makes ``blocks``."""
+    # Groups of many lengths have the same layer in the same blocks.
+    key = (position, blocks)
+    if key not in problem.known_copies:
+        problem.known_copies[key] = _copies_of(problem, problem.operands[position], blocks)
+    return BlockCopies(*problem.known_copies[key])
+
+
+def _copies_of(problem: TilingProblem, operand: TileOperand, blocks: Index) -> tuple[int, int, float]:
     steps, order = _steps(problem, blocks)
     kept = kept_dimension(problem, operand, steps, order)
     shapes = {name: np.asarray(step, dtype=np.int64) for name, step in steps.items()}
@@ -49,7 +57,7 @@ def copies_of(problem: TilingProblem, operand: TileOperand, blocks: Index) -> Bl
     times = blocks.count if blocks.name in operand.dimensions else 1
     assert operand.link is not None
     cycles = times * float(load_cycles(operand, shapes)) + moved / operand.link.bytes_per_cycle
-    return BlockCopies(int(tile_bytes(operand, shapes)), moved, cycles)
+    return int(tile_bytes(operand, shapes)), moved, cycles
 
 
 def in_blocks(problem: TilingProblem, choice: TileChoice, blocks: Index, cycles: float, scratch: int) -> TileChoice:
@@ -62,8 +70,10 @@ def in_blocks(problem: TilingProblem, choice: TileChoice, blocks: Index, cycles:
     steps, order = _steps(problem, blocks)
     near = {problem.scratch_pool: scratch} if scratch else {}
     kept = [kept_dimension(problem, operand, steps, order) for operand in problem.operands]
-    for operand in (operand for operand in problem.operands if operand.link is not None):
-        copies = copies_of(problem, operand, blocks)
+    for position, operand in enumerate(problem.operands):
+        if operand.link is None:
+            continue
+        copies = copies_of(problem, position, blocks)
         near[operand.near] = near.get(operand.near, 0) + copies.tile_bytes
         cycles += copies.cycles
     return replace(

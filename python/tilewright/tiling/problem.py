@@ -17,7 +17,7 @@ from tilewright.graph import Graph, Node, identity_order
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
 from tilewright.operators.nest import Dimension, Iteration
 from tilewright.options import Slots
-from tilewright.plan import AttributeValue, BufferKind
+from tilewright.plan import AttributeValue, BufferKind, Index
 from tilewright.platform import Platform
 from tilewright.platform.costs import Costs
 from tilewright.tiling.core_split import CoreSplit, best_core_split, views_bytes
@@ -74,6 +74,11 @@ class TilingProblem:
         default_factory=dict, init=False, repr=False, compare=False
     )
     """Kernel cycles of all tiles, and the idle share of cores, by the steps of all dimensions, as the choice asked."""
+
+    known_copies: dict[tuple[int, Index], tuple[int, int, float]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """Bytes of the tile, bytes moved and cycles of an operand's copies, by its position and the blocks of a group."""
 
     _scratch_bytes: dict[tuple[int, ...], int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
