@@ -9,6 +9,7 @@ After:   x rows [0, 9), [9, 17), [17, 25): 25; rows 7, 8 and 15, 16 are where th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -57,6 +58,7 @@ def kept_dimension(problem: TilingProblem, operand: TileOperand, steps: Mapping[
     return moving[-1] if axis_total(ranged, extent, step, kept=True) < axis_total(ranged, extent, step) else ""
 
 
+@lru_cache(maxsize=4096)
 def axis_total(axis: AxisRange, extent: int, step: int, *, kept: bool = False) -> int:
     """Elements of an axis of one dimension, clipped to the tensor, summed over its tiles.
 
