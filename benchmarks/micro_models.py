@@ -296,7 +296,7 @@ def rows() -> Chain:
         layer = chain.node("Add", [chain.x, kept])
         chain.homes[chain.requantize(30000 << shift - 16, shift=shift)] = "l2"
         chain.tiles[layer] = {"d3": columns}
-    chain.pool(2)
+    chain.requantize(50000)
     return chain
 
 
@@ -319,7 +319,9 @@ def windows(chain: Chain) -> Chain:
 
 
 def windows_folded() -> Chain:
-    return windows(Chain(11, 16, 40, 48))
+    chain = Chain(11, 16, 40, 48)
+    chain.conv(16, 1)
+    return windows(chain)
 
 
 def windows_layer() -> Chain:

@@ -12,7 +12,16 @@ from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.cli import main
 from tilewright.platform import find_platform, load_platform
 from tilewright.platform.costs import Costs, KernelCost
-from tilewright.tools.calibrate import Fitted, LinkCost, Sample, fit, least_squares, read_samples, with_unmeasured
+from tilewright.tools.calibrate import (
+    Fitted,
+    LinkCost,
+    Sample,
+    fit,
+    least_squares,
+    read_samples,
+    with_unmeasured,
+    without_first_calls,
+)
 from tilewright.tools.calibration_text import with_constants
 
 KERNELS = {"conv_integer_folded": KernelCost(700.0, 1.6), "add_integer_shift": KernelCost(250.0, 1.2)}
@@ -82,6 +91,12 @@ def test_what_was_not_measured_stays() -> None:
     assert dict(kept.kernels) == {**dict(fitted.kernels), "gelu": KernelCost(7.0, 8.0)}
     assert [name for name, _ in kept.kernels] == ["default", "add_integer_shift", "conv_integer_folded", "gelu"]
     assert (kept.row_cycles, kept.layer_cycles) == (290.0, fitted.layer_cycles)
+    loaded = replace(before, kernels=(("add_integer_shift", KernelCost(6.0, 1.0, 1290.0)),))
+    assert with_unmeasured(fitted, loaded, samples).kernel("add_integer_shift").first_cycles == 1290.0
+    shorter = without_first_calls(samples, loaded)
+    for item, less in zip(samples, shorter, strict=True):
+        cycles = 1290 if item.kernel == "add_integer_shift" else 0
+        assert (item.cycles - less.cycles, item.kernel_cycles - less.kernel_cycles) == (cycles, cycles)
     measured = [sample(number) for number in range(60)]
     assert with_unmeasured(fit(measured).costs, before, measured).row_cycles == fit(measured).costs.row_cycles
 

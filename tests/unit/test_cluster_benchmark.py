@@ -108,15 +108,16 @@ def predictions(model: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> di
 
 
 MEASURED = {
-    "rows": {"add_1": 16_465, "add_3": 18_716, "add_5": 38_604, "add_7": 41_104},
+    "rows": {"add_1": 16_584, "add_3": 18_711, "add_5": 37_977, "add_7": 41_167},
     "windows_folded": {
-        "conv_4": 63_055,
-        "conv_6": 31_489,
-        "conv_8": 21_988,
-        "conv_12": 31_651,
-        "conv_14": 17_040,
-        "conv_20": 28_118,
-        "conv_22": 17_058,
+        "conv_2": 34_702,
+        "conv_6": 62_799,
+        "conv_8": 31_754,
+        "conv_10": 21_998,
+        "conv_14": 31_560,
+        "conv_16": 17_097,
+        "conv_22": 27_876,
+        "conv_24": 16_859,
     },
     "windows_layer": {
         "conv_4": 39_399,

@@ -18,7 +18,7 @@ from tilewright.options import Objective, build_options
 from tilewright.pipeline import compile_model
 from tilewright.plan import KernelOffer, Plan
 from tilewright.platform import load_platform
-from tilewright.platform.costs import Costs
+from tilewright.platform.costs import Costs, KernelCost
 from tilewright.report.data import report_data
 from tilewright.report.text import report_text
 from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
@@ -91,6 +91,15 @@ def test_whole_words_are_preferred_where_they_cost_nearly_the_same() -> None:
     assert chosen(vectors(), 130) == hinted
     # Words of one byte leave nothing idle.
     assert chosen(replace(vectors(), simd_bytes=1), 130) == plain
+
+
+@pytest.mark.parametrize(("l1_bytes", "tiles"), [(1000, 1), (130, 2)])
+def test_the_first_call_of_a_layer_takes_longer(l1_bytes: int, tiles: int) -> None:
+    calls = replace(vectors(), costs=Costs(kernels=(("f", KernelCost(100.0)),)))
+    first = replace(vectors(), costs=Costs(kernels=(("f", KernelCost(100.0, first_cycles=700.0)),)))
+    without, found = (chosen(problem, l1_bytes, WITHOUT) for problem in (calls, first))
+    assert EXTENTS["c"] == tiles * found.steps["c"]
+    assert found.predicted_cycles == without.predicted_cycles + 700
 
 
 def test_a_hint_never_asks_for_more_than_there_is() -> None:

@@ -26,13 +26,13 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def _calibrate(parsed: argparse.Namespace) -> int:
-    from tilewright.tools.calibrate import fit, read_samples, with_unmeasured
+    from tilewright.tools.calibrate import fit, read_samples, with_unmeasured, without_first_calls
     from tilewright.tools.calibration_text import with_constants
 
     platform = load_platform(parsed.platform)
     if not parsed.profile:
         raise bad_input("usage", "there is no --profile to fit to", help="docs/how-to/calibrate.md")
-    samples = read_samples(parsed.profile, platform.name)
+    samples = without_first_calls(read_samples(parsed.profile, platform.name), platform.costs)
     widths = {link.name: link.bytes_per_cycle for link in platform.links}
     fitted = fit(samples, _same_links(platform), widths)
     fitted = replace(fitted, costs=with_unmeasured(fitted.costs, platform.costs, samples))

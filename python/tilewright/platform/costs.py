@@ -10,11 +10,17 @@ from tilewright.base.settings import setting
 
 @dataclass(frozen=True, slots=True)
 class KernelCost:
-    """What one kernel costs here: cycles of a call = call_cycles + factor * what the kernel's own formula says."""
+    """What one kernel costs here: cycles of a call = call_cycles + factor * what the kernel's own formula says.
+
+    The first call of a layer takes ``first_cycles`` more.
+    """
 
     call_cycles: float = field(default=0.0, metadata=setting("once for each call", unit="cycles"))
     factor: float = field(
         default=1.0, metadata=setting("what the kernel's own formula says is multiplied by it", above_zero=True)
+    )
+    first_cycles: float = field(
+        default=0.0, metadata=setting("once for each layer, whose first call loads the kernel's code", unit="cycles")
     )
 
 

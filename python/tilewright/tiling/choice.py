@@ -190,7 +190,7 @@ def _untiled(problem: TilingProblem, options: TilingOptions) -> TileChoice:
     steps = problem.extents
     scratch = problem.scratch_bytes(steps)
     near = {problem.scratch_pool: scratch} if scratch else {}
-    cycles = problem.costs.layer_cycles + problem.kernel_cycles(steps, problem.core_split(steps))
+    cycles = problem.costs.layer_cycles + _kernel_cycles(problem, steps, problem.core_split(steps))
     cost = round(_score(options, cycles, 0, near)[0])
     return TileChoice(steps, (), (0,) * len(problem.operands), near, round(cycles), cost, cost)
 
@@ -359,7 +359,8 @@ def _spent(
 
 def _kernel_cycles(problem: TilingProblem, steps: Mapping[str, int], core_split: CoreSplit | None) -> float:
     """Kernel cycles of all calls; the last tile of a dimension may be shorter."""
-    return sum(problem.kernel_cycles(lengths, core_split) * times for lengths, times in tile_lengths(problem, steps))
+    calls = sum(problem.kernel_cycles(lengths, core_split) * times for lengths, times in tile_lengths(problem, steps))
+    return calls + problem.costs.kernel(problem.kernel.name).first_cycles
 
 
 def _score(options: TilingOptions, cycles: float, moved_bytes: int, near: Mapping[str, int]) -> tuple[float, ...]:

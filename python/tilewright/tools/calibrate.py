@@ -144,12 +144,23 @@ def fit(
 
 
 def with_unmeasured(costs: Costs, before: Costs, samples: Sequence[Sample]) -> Costs:
-    """The fitted ``costs`` with what ``before`` says of kernels and rows of which there are no samples."""
-    fitted = dict(costs.kernels)
+    """The fitted ``costs`` with what ``before`` says of first calls, and of kernels and rows without samples."""
+    first = {name: cost.first_cycles for name, cost in before.kernels}
+    fitted = {name: replace(cost, first_cycles=first.get(name, 0.0)) for name, cost in costs.kernels}
     kept = {name: cost for name, cost in before.kernels if name not in fitted}
     default, *others = sorted((fitted | kept).items(), key=lambda item: (item[0] != "default", item[0]))
     row_cycles = costs.row_cycles if any(sample.rows for sample in samples) else before.row_cycles
     return replace(costs, row_cycles=row_cycles, kernels=(default, *others))
+
+
+def without_first_calls(samples: Sequence[Sample], costs: Costs) -> list[Sample]:
+    """The samples without the ``first_cycles`` of ``costs``, which one layer or another cannot tell from calls."""
+    first = dict(costs.kernels)
+    taken = [round(first.get(sample.kernel, KernelCost()).first_cycles) for sample in samples]
+    return [
+        replace(sample, cycles=sample.cycles - cycles, kernel_cycles=max(sample.kernel_cycles - cycles, 1))
+        for sample, cycles in zip(samples, taken, strict=True)
+    ]
 
 
 def _kernel_cycles(sample: Sample, costs: Costs) -> float:

@@ -30,7 +30,8 @@ def cost_text(costs: Costs) -> str:
     lines += [f"{key}_cycles = {getattr(costs, f'{key}_cycles')!r}" for key in ("layer", "tile", "fork", "row")]
     lines += ["", "[cost.kernels]"]
     for name, cost in costs.kernels:
-        lines.append(f"{name} = {{ call_cycles = {cost.call_cycles!r}, factor = {cost.factor!r} }}")
+        first = f", first_cycles = {cost.first_cycles!r}" if cost.first_cycles else ""
+        lines.append(f"{name} = {{ call_cycles = {cost.call_cycles!r}, factor = {cost.factor!r}{first} }}")
     return "\n".join(lines) + "\n"
 
 

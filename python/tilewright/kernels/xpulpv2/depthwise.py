@@ -125,7 +125,7 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     rows_of_x, columns_of_x = _held(nest, windows, steps)
     spread = rows_of_x * (19.4 + 1.5 * columns_of_x)
     channel = spread + run * runs + output * rows * columns + 122.0
-    return 2000.0 + 3.3 * _window(nest, windows, steps) + steps_product(nest, steps, "n", "group") * channel
+    return 1850.0 + 3.3 * _window(nest, windows, steps) + steps_product(nest, steps, "n", "group") * channel
 
 
 def _held(nest: Nest, windows: PlaneWindows, steps: TileSteps) -> tuple[int, int]:
