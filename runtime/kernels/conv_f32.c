@@ -30,22 +30,36 @@ struct position {
 static TILEWRIGHT_NOINLINE void four_gathered(struct tilewright_float_rows *job,
                                               const float *weights)
 {
-    tilewright_float_rows(job, weights, 4, 1);
+    tilewright_float_rows(job, weights, 4, TILEWRIGHT_TAPS_INTERLEAVED);
 }
 
 static TILEWRIGHT_NOINLINE void four_in_place(struct tilewright_float_rows *job,
                                               const float *weights)
 {
-    tilewright_float_rows(job, weights, 4, 0);
+    tilewright_float_rows(job, weights, 4, TILEWRIGHT_TAPS_APART);
+}
+
+static TILEWRIGHT_NOINLINE void four_dense(struct tilewright_float_rows *job, const float *weights)
+{
+    tilewright_float_rows(job, weights, 4, TILEWRIGHT_TAPS_DENSE);
 }
 
 static TILEWRIGHT_NOINLINE void one(struct tilewright_float_rows *job, const float *weights)
 {
-    tilewright_float_rows(job, weights, 1, 0);
+    tilewright_float_rows(job, weights, 1, TILEWRIGHT_TAPS_APART);
 }
 
 static float *gather_run(float *to, int32_t lanes, const uint8_t *from, int32_t step, int32_t count)
 {
+    if (TILEWRIGHT_FAST_FLOATS && lanes == 4 && step == 4) {
+        TILEWRIGHT_UNROLL_4
+        for (int32_t i = 0; i < count; i++) {
+            *to = tilewright_load_f32(from);
+            to += 4;
+            from += 4;
+        }
+        return to;
+    }
     TILEWRIGHT_UNROLL_4
     for (int32_t i = 0; i < count; i++) {
         *to = tilewright_load_f32(from);
@@ -173,6 +187,8 @@ static void run_group(struct conv *conv)
             }
         } else if (conv->attributes->gather != 0) {
             four_gathered(&conv->rows, conv->weights);
+        } else if (TILEWRIGHT_FAST_FLOATS && conv->rows.x_step == 4) {
+            four_dense(&conv->rows, conv->weights);
         } else {
             four_in_place(&conv->rows, conv->weights);
         }

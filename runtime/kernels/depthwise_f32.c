@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/declarations.h"
 
+#include "tilewright/kernels/slide_f32.h"
 #include "tilewright/kernels/window.h"
 
 enum { N, C, H, W };
@@ -140,7 +141,105 @@ static TILEWRIGHT_NOINLINE void four_inside(const struct depthwise *job,
     }
 }
 
-static void run_row(const struct depthwise *job, int32_t row)
+/* Computes the rows of one channel. */
+static TILEWRIGHT_NOINLINE void slide_channel(const struct depthwise *job,
+                                              const struct tilewright_slide_run *run,
+                                              const uint8_t *const *first, const float *weights,
+                                              uint8_t *y)
+{
+    struct tilewright_slide slide = {.bias = weights[0],
+                                     .minimum = job->attributes->minimum,
+                                     .maximum = job->attributes->maximum};
+    ptrdiff_t offset = 0;
+
+    TILEWRIGHT_UNROLL_4
+    for (int32_t i = 0; i < 3; i++) {
+        TILEWRIGHT_UNROLL_4
+        for (int32_t j = 0; j < 3; j++) {
+            slide.weights[3 * i + j] = weights[4 + 4 * (3 * i + j)];
+        }
+    }
+    for (int32_t row = 0; row < run->rows; row++) {
+        const uint8_t *rows[3] = {first[0] + offset, first[1] + offset, first[2] + offset};
+        tilewright_slide_row(&slide, run, rows, y);
+        offset += run->x_row_step;
+        y += run->y_row_step;
+    }
+}
+
+/* Whether a row of the output can be computed by slide_channel whole; sets what is known of the
+ * columns. */
+static int slides(const struct depthwise *job, struct tilewright_slide_run *run)
+{
+    const struct tilewright_depthwise_f32_attributes *attributes = job->attributes;
+    const struct tilewright_shape *x = job->x;
+    const int32_t begin = job->y->origin[W];
+    const int32_t end = begin + job->y->extent[W];
+    const int32_t start = begin - attributes->pads[1];
+    /* Behind the last output whose three columns are inside. */
+    const int32_t inside_end = x->origin[W] + x->extent[W] - 2 + attributes->pads[1];
+
+    if (!TILEWRIGHT_FAST_FLOATS || attributes->kernel[0] != 3 || attributes->kernel[1] != 3 ||
+        attributes->strides[1] != 1 || attributes->dilations[1] != 1 || is_ring(x, W) ||
+        is_ring(job->y, W)) {
+        return 0;
+    }
+    run->left = start < x->origin[W];
+    run->right = inside_end < end;
+    run->inside = end - begin - run->left - run->right;
+    run->x_step = x->stride[W];
+    run->y_step = job->y->stride[W];
+    return run->inside >= 1 && start + 1 >= x->origin[W] && inside_end + 1 >= end;
+}
+
+/* How many rows, from one whose window is `rows` on, have all three rows inside and follow at one
+ * distance. */
+static int32_t rows_inside(const struct depthwise *job, const struct tilewright_window *rows,
+                           int32_t row)
+{
+    const struct tilewright_depthwise_f32_attributes *attributes = job->attributes;
+    const int32_t left = job->y->origin[H] + job->y->extent[H] - row;
+    const int32_t last = rows->start + 2 * attributes->dilations[0];
+    const int32_t more =
+        (job->x->origin[H] + job->x->extent[H] - 1 - last) / attributes->strides[0];
+
+    if (rows->first != 0 || rows->end != 3) {
+        return 0;
+    }
+    if (is_ring(job->x, H) || is_ring(job->y, H)) {
+        return 1;
+    }
+    return left < more + 1 ? left : more + 1;
+}
+
+/* Computes run->rows rows of all channels from the row on whose window is `rows`; `y` is where they
+ * begin. */
+static void slide_rows(const struct depthwise *job, struct tilewright_slide_run *run,
+                       const struct tilewright_window *rows, uint8_t *y)
+{
+    const struct tilewright_depthwise_f32_attributes *attributes = job->attributes;
+    const struct tilewright_shape *x = job->x;
+    const int32_t start = job->y->origin[W] - attributes->pads[1];
+    const ptrdiff_t first = tilewright_axis_offset(x, W, run->left ? x->origin[W] : start);
+    const uint8_t *at[3];
+
+    run->x_row_step = (ptrdiff_t)attributes->strides[0] * x->stride[H];
+    run->y_row_step = job->y->stride[H];
+    for (int32_t i = 0; i < 3; i++) {
+        const int32_t row = rows->start + i * attributes->dilations[0];
+        at[i] = job->x_base + tilewright_axis_offset(x, H, row) + first;
+    }
+    for (int32_t c = 0; c < job->channels; c++) {
+        slide_channel(job, run, at, job->weights + c, y);
+        y += job->y->stride[C];
+        for (int32_t i = 0; i < 3; i++) {
+            at[i] += x->stride[C];
+        }
+    }
+}
+
+/* Computes rows from `row` on, at least one; returns how many. */
+static int32_t run_rows(const struct depthwise *job, int32_t row)
 {
     const struct tilewright_depthwise_f32_attributes *attributes = job->attributes;
     const struct tilewright_shape *x = job->x;
@@ -153,7 +252,13 @@ static void run_row(const struct depthwise *job, int32_t row)
         3 * attributes->strides[1] + (attributes->kernel[1] - 1) * attributes->dilations[1];
     const int dense = job->channels == 4 && x->stride[C] == 4 && !is_ring(x, W);
     const int blocks = dense && !is_ring(job->y, W);
+    struct tilewright_slide_run run;
 
+    run.rows = slides(job, &run) ? rows_inside(job, &rows, row) : 0;
+    if (run.rows > 0) {
+        slide_rows(job, &run, &rows, y + tilewright_axis_offset(job->y, W, job->y->origin[W]));
+        return run.rows;
+    }
     for (int32_t column = job->y->origin[W]; column < end;) {
         const int32_t start = column * attributes->strides[1] - attributes->pads[1];
         uint8_t *at = y + tilewright_axis_offset(job->y, W, column);
@@ -169,6 +274,7 @@ static void run_row(const struct depthwise *job, int32_t row)
             column++;
         }
     }
+    return 1;
 }
 
 void tilewright_depthwise_f32(const struct tilewright_depthwise_f32_attributes *attributes,
@@ -190,8 +296,8 @@ void tilewright_depthwise_f32(const struct tilewright_depthwise_f32_attributes *
             job.y_base = y->base + tilewright_axis_offset(y->shape, N, image) +
                          (ptrdiff_t)channel * y->shape->stride[C];
             job.channels = left < 4 ? left : 4;
-            for (int32_t row = 0; row < y->shape->extent[H]; row++) {
-                run_row(&job, y->shape->origin[H] + row);
+            for (int32_t row = 0; row < y->shape->extent[H];) {
+                row += run_rows(&job, y->shape->origin[H] + row);
             }
             job.weights += 4 + 4 * taps;
         }

@@ -12,14 +12,42 @@ struct matmul {
     const float *weights;
 };
 
-static TILEWRIGHT_NOINLINE void four(struct tilewright_float_rows *job, const float *weights)
+static TILEWRIGHT_NOINLINE void four_dense(struct tilewright_float_rows *job, const float *weights)
 {
-    tilewright_float_rows(job, weights, 4, 0);
+    tilewright_float_rows(job, weights, 4, TILEWRIGHT_TAPS_DENSE);
 }
 
-static TILEWRIGHT_NOINLINE void one(struct tilewright_float_rows *job, const float *weights)
+static TILEWRIGHT_NOINLINE void one_dense(struct tilewright_float_rows *job, const float *weights)
 {
-    tilewright_float_rows(job, weights, 1, 0);
+    tilewright_float_rows(job, weights, 1, TILEWRIGHT_TAPS_DENSE);
+}
+
+static TILEWRIGHT_NOINLINE void four_apart(struct tilewright_float_rows *job, const float *weights)
+{
+    tilewright_float_rows(job, weights, 4, TILEWRIGHT_TAPS_APART);
+}
+
+static TILEWRIGHT_NOINLINE void one_apart(struct tilewright_float_rows *job, const float *weights)
+{
+    tilewright_float_rows(job, weights, 1, TILEWRIGHT_TAPS_APART);
+}
+
+static void four(struct tilewright_float_rows *job, const float *weights)
+{
+    if (TILEWRIGHT_FAST_FLOATS && job->x_step == 4) {
+        four_dense(job, weights);
+    } else {
+        four_apart(job, weights);
+    }
+}
+
+static void one(struct tilewright_float_rows *job, const float *weights)
+{
+    if (TILEWRIGHT_FAST_FLOATS && job->x_step == 4) {
+        one_dense(job, weights);
+    } else {
+        one_apart(job, weights);
+    }
 }
 
 /* Computes `count` rows of y from rows of a; an element of the walk is a whole row of a and y. */

@@ -69,6 +69,15 @@ CASES = {
     "depthwise": conv((1, 8, 9, 12), (8, 1, 3, 3), group=8, pads=(1, 1, 1, 1), clamp=Clamp(0.0, np.inf)),
     "depthwise odd channels": conv((2, 7, 5, 6), (7, 1, 3, 2), group=7, strides=(2, 1), pads=(1, 0, 2, 1)),
     "depthwise channels first": conv((1, 8, 6, 9), (8, 1, 3, 3), group=8, dilations=(1, 2), channels_last=False),
+    "depthwise no pads": conv((2, 3, 7, 6), (3, 1, 3, 3), group=3),
+    "depthwise of one inside": conv((1, 4, 3, 3), (4, 1, 3, 3), group=4, pads=(1, 1, 1, 1)),
+    "depthwise one pad": conv((1, 5, 6, 8), (5, 1, 3, 3), group=5, pads=(0, 1, 0, 0)),
+    "depthwise other pad": conv((1, 5, 6, 8), (5, 1, 3, 3), group=5, pads=(2, 0, 1, 1)),
+    "depthwise wide pads": conv((1, 4, 5, 5), (4, 1, 3, 3), group=4, pads=(2, 2, 2, 2)),
+    "depthwise tall steps": conv(
+        (1, 6, 11, 7), (6, 1, 3, 3), group=6, strides=(2, 1), dilations=(2, 1), pads=(2, 1, 1, 1)
+    ),
+    "depthwise planes": conv((1, 6, 6, 9), (6, 1, 3, 3), group=6, pads=(1, 1, 1, 1), channels_last=False),
     "depthwise 1-D": conv((1, 4, 15), (4, 1, 5), group=4, dilations=(2,), pads=(8, 0)),
     "depthwise multiplier": conv((1, 4, 6, 6), (8, 1, 3, 3), group=4, pads=(1, 1, 1, 1)),
 }
@@ -110,7 +119,9 @@ def test_partial_results_that_are_lost_are_noticed(kernels: Kernels) -> None:
         case.result(kernels, short, {"ic": 4})
 
 
-@pytest.mark.parametrize("name", ["3x3", "pointwise", "depthwise", "dilated", "depthwise odd channels"])
+@pytest.mark.parametrize(
+    "name", ["3x3", "pointwise", "depthwise", "depthwise tall steps", "dilated", "depthwise odd channels"]
+)
 @pytest.mark.parametrize("axis", [2, 3])
 def test_rows_may_live_in_rings(kernels: Kernels, name: str, axis: int) -> None:
     case = CASES[name]

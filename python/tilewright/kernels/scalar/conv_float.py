@@ -51,13 +51,18 @@ BLOCK = 4
 LANES = 4
 """Output positions that are gathered side by side."""
 
-_MAC_CYCLES = 1.9
+_MAC_CYCLES = 1.55
+_IN_PLACE_MAC_CYCLES = 1.6
 _SINGLE_MAC_CYCLES = 2.8
-_GATHER_CYCLES = 4.0
-_OUTPUT_CYCLES = 8.0
-_DEPTHWISE_MAC_CYCLES = 3.4
-_DEPTHWISE_OUTPUT_CYCLES = 25.0
-_POSITION_CYCLES = 150.0
+_GATHER_CYCLES = 2.8
+_OUTPUT_CYCLES = 16.0
+_POSITION_CYCLES = 220.0
+_IN_PLACE_POSITION_CYCLES = 20.0
+_DEPTHWISE_MAC_CYCLES = 4.8
+_DEPTHWISE_OUTPUT_CYCLES = 35.0
+_SLIDE_OUTPUT_CYCLES = 21.0
+_SLIDE_ROW_CYCLES = 35.0
+"""Instructions of a core with an FPU, on which most loops read taps that lie side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,9 +219,12 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     taps = prod(given.windows.kernel) * step_of(nest, steps, "ic")
     positions = points(nest, steps, ("n", "group", "oh", "ow"))
     outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
-    gathered = taps * _GATHER_CYCLES if given.gather else 0.0
+    if not given.gather:
+        each = _IN_PLACE_POSITION_CYCLES + outputs * (taps * _IN_PLACE_MAC_CYCLES + _OUTPUT_CYCLES)
+        return CALL_CYCLES + positions * each
     per_mac = _SINGLE_MAC_CYCLES if given.gather == 1 else _MAC_CYCLES
-    return CALL_CYCLES + positions * (_POSITION_CYCLES + gathered + outputs * (taps * per_mac + _OUTPUT_CYCLES))
+    each = _POSITION_CYCLES + taps * _GATHER_CYCLES + outputs * (taps * per_mac + _OUTPUT_CYCLES)
+    return CALL_CYCLES + positions * each
 
 
 def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
@@ -227,9 +235,13 @@ def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
 
 
 def _depthwise_cycles(choice: KernelChoice, steps: TileSteps) -> float:
-    taps = prod(choice.given(DepthwiseF32).windows.kernel)
-    positions = points(choice.nest, steps, ("n", "oh", "ow"))
-    outputs = positions * -(-step_of(choice.nest, steps, "group") // BLOCK) * BLOCK
+    windows = choice.given(DepthwiseF32).windows
+    taps = prod(windows.kernel)
+    channels = -(-step_of(choice.nest, steps, "group") // BLOCK) * BLOCK
+    outputs = points(choice.nest, steps, ("n", "oh", "ow")) * channels
+    if windows.kernel == (3, 3) and windows.strides[1] == windows.dilations[1] == 1:
+        rows = points(choice.nest, steps, ("n", "oh")) * channels
+        return CALL_CYCLES + outputs * _SLIDE_OUTPUT_CYCLES + rows * _SLIDE_ROW_CYCLES
     return CALL_CYCLES + outputs * (taps * _DEPTHWISE_MAC_CYCLES + _DEPTHWISE_OUTPUT_CYCLES)
 
 

@@ -32,13 +32,37 @@ struct tilewright_float_rows {
     uint32_t flags;
 };
 
-/* Computes all columns of `rows` (1 or 4) rows; `interleaved` says that tap k of all four rows lies
- * side by side behind x[0] + 16 * k. Callers pass constants for `rows` and `interleaved`. */
+/* Where the taps of rows lie: x_step bytes apart, side by side, or tap k of all four rows side by
+ * side behind x[0] + 16 * k. */
+enum tilewright_taps { TILEWRIGHT_TAPS_APART, TILEWRIGHT_TAPS_DENSE, TILEWRIGHT_TAPS_INTERLEAVED };
+
+/* Adds the tap that lies `ahead` taps behind the next one. */
+TILEWRIGHT_INLINE void tilewright_float_tap(float sum[4][4], const uint8_t *const x[4],
+                                            const float *weights, int32_t rows,
+                                            enum tilewright_taps taps, int32_t ahead)
+{
+    TILEWRIGHT_UNROLL_4
+    for (int32_t i = 0; i < rows; i++) {
+        const uint8_t *at =
+            taps == TILEWRIGHT_TAPS_INTERLEAVED ? x[0] + 16 * ahead + 4 * i : x[i] + 4 * ahead;
+        const float value = tilewright_load_f32(at);
+        TILEWRIGHT_UNROLL_4
+        for (int32_t j = 0; j < 4; j++) {
+            sum[i][j] = tilewright_multiply_add(value, weights[4 * ahead + j], sum[i][j]);
+        }
+    }
+}
+
+/* Computes all columns of `rows` (1 or 4) rows. Callers pass constants for `rows` and `taps`. */
 TILEWRIGHT_INLINE void tilewright_float_rows(struct tilewright_float_rows *job,
                                              const float *weights, const int32_t rows,
-                                             const int interleaved)
+                                             const enum tilewright_taps taps)
 {
     const int32_t step = job->x_step;
+    /* Stores of floats may change floats behind pointers, as far as the compiler knows. */
+    const float minimum = job->minimum;
+    const float maximum = job->maximum;
+    const int32_t y_step = job->y_step;
     const float *bias = job->bias;
     float *partial = job->partial;
     const int32_t padded = (job->columns + 3) / 4 * 4;
@@ -52,6 +76,8 @@ TILEWRIGHT_INLINE void tilewright_float_rows(struct tilewright_float_rows *job,
         float sum[4][4];
         const uint8_t *x[4];
         const float *end = weights + 4 * (ptrdiff_t)job->taps;
+        const int fours = TILEWRIGHT_FAST_FLOATS && taps != TILEWRIGHT_TAPS_APART;
+        const float *end_of_fours = fours ? end - 4 * (job->taps % 4) : weights;
         TILEWRIGHT_UNROLL_4
         for (int32_t i = 0; i < rows; i++) {
             x[i] = job->x[i];
@@ -60,18 +86,22 @@ TILEWRIGHT_INLINE void tilewright_float_rows(struct tilewright_float_rows *job,
                 sum[i][j] = resumed ? partial[i * padded + j] : 0.0f;
             }
         }
-        while (weights != end) {
+        while (weights != end_of_fours) {
             TILEWRIGHT_UNROLL_4
-            for (int32_t i = 0; i < rows; i++) {
-                const float value = tilewright_load_f32(interleaved ? x[0] + 4 * i : x[i]);
-                TILEWRIGHT_UNROLL_4
-                for (int32_t j = 0; j < 4; j++) {
-                    sum[i][j] = tilewright_multiply_add(value, weights[j], sum[i][j]);
-                }
+            for (int32_t ahead = 0; ahead < 4; ahead++) {
+                tilewright_float_tap(sum, x, weights, rows, taps, ahead);
             }
             TILEWRIGHT_UNROLL_4
             for (int32_t i = 0; i < rows; i++) {
-                x[i] += interleaved ? 16 : step;
+                x[i] += taps == TILEWRIGHT_TAPS_INTERLEAVED ? 64 : 16;
+            }
+            weights += 16;
+        }
+        while (weights != end) {
+            tilewright_float_tap(sum, x, weights, rows, taps, 0);
+            TILEWRIGHT_UNROLL_4
+            for (int32_t i = 0; i < rows; i++) {
+                x[i] += taps == TILEWRIGHT_TAPS_INTERLEAVED ? 16 : step;
             }
             weights += 4;
         }
@@ -92,11 +122,12 @@ TILEWRIGHT_INLINE void tilewright_float_rows(struct tilewright_float_rows *job,
         TILEWRIGHT_UNROLL_4
         for (int32_t j = 0; j < 4; j++) {
             if (column + j < job->columns) {
+                const float added = bias[j];
                 TILEWRIGHT_UNROLL_4
                 for (int32_t i = 0; i < rows; i++) {
-                    const float total = sum[i][j] + bias[j];
-                    tilewright_store_f32(y[i], tilewright_clamp(total, job->minimum, job->maximum));
-                    y[i] += job->y_step;
+                    tilewright_store_f32(y[i],
+                                         tilewright_clamp(sum[i][j] + added, minimum, maximum));
+                    y[i] += y_step;
                 }
             }
         }

@@ -10,6 +10,15 @@
 extern "C" {
 #endif
 
+/* Whether loops of floats are worth more code: the core computes floats itself, and the build is
+ * not for size. Where library functions compute them, their instructions are nearly all. */
+#if !defined(__OPTIMIZE_SIZE__) &&                                                                 \
+    (defined(__riscv) ? defined(__riscv_flen) : !defined(__arm__) || defined(__ARM_FP))
+#define TILEWRIGHT_FAST_FLOATS 1
+#else
+#define TILEWRIGHT_FAST_FLOATS 0
+#endif
+
 /* a * b + c, fused if the target has the instruction; with -std=c11 GCC never fuses by itself. */
 TILEWRIGHT_INLINE float tilewright_multiply_add(float a, float b, float c)
 {
