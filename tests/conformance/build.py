@@ -16,7 +16,7 @@ from tilewright.plan import InterfaceTensor, Plan
 
 RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
 _SANITIZE = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-_FLAGS = ("-std=c11", "-O1", "-ffp-contract=off", *_SANITIZE, f"-I{RUNTIME / 'include'}")
+_FLAGS = ("-std=c11", "-ffp-contract=off", *_SANITIZE, f"-I{RUNTIME / 'include'}")
 _WARNINGS = tuple(
     "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Wcast-qual -Wmissing-prototypes "
     "-Wstrict-prototypes -Werror".split()
@@ -71,17 +71,18 @@ def _compile_runtime(sources: Sequence[Path], library: Path) -> None:
     unfinished.replace(library)
 
 
-def build(folder: Path, models: Sequence[Generated], library: Path) -> Path:
+def build(folder: Path, models: Sequence[Generated], library: Path, level: str = "-O0") -> Path:
     """One executable that runs any of the models: ``<exe> <prefix> <inputs file> <outputs file>...``.
 
-    It takes any number of such triples and stops behind the first that fails.
+    It takes any number of such triples and stops behind the first that fails. Generated code runs for milliseconds,
+    and the kernels that it calls are optimised, so ``level`` is for the warnings that an optimiser finds.
 
     Raises BuildError with the compiler's words.
     """
-    return build_units(folder, models, library, _driver(models))
+    return build_units(folder, models, library, _driver(models), level)
 
 
-def build_units(folder: Path, models: Sequence[Generated], library: Path, driver: str) -> Path:
+def build_units(folder: Path, models: Sequence[Generated], library: Path, driver: str, level: str = "-O0") -> Path:
     """One executable of the models' C with a driver, one unit; raises BuildError with the compiler's words."""
     folder.mkdir(parents=True, exist_ok=True)
     units = []
@@ -92,7 +93,7 @@ def build_units(folder: Path, models: Sequence[Generated], library: Path, driver
     included = ("<stdio.h>", "<stdlib.h>", "<string.h>", *(f'"{name}"' for name in units))
     (folder / "driver.c").write_text("".join(f"#include {name}\n" for name in included) + driver)
     executable = folder / "driver"
-    flags = (*_FLAGS, *_WARNINGS, f"-I{folder}")
+    flags = (*_FLAGS, level, *_WARNINGS, f"-I{folder}")
     _run(["gcc", *flags, str(folder / "driver.c"), str(library), "-lm", "-o", str(executable)])
     return executable
 

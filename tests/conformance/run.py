@@ -92,7 +92,7 @@ def _execute(generated: Sequence[tuple[NodeCase, Generated]], library: Path, fol
     if not generated:
         return []
     try:
-        executable = build(folder, [model for _, model in generated], library)
+        executable = build(folder, [model for _, model in generated], library, "-O1")
     except BuildError as error:
         if len(generated) == 1:
             return [Outcome(generated[0][0].name, Verdict.WRONG, f"does not compile: {error}")]
