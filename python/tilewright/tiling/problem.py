@@ -24,7 +24,7 @@ from tilewright.tiling.core_split import CoreSplit, best_core_split, views_bytes
 from tilewright.tiling.footprint import moved_elements
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.paths import near_pools, path_to
-from tilewright.tiling.rows import further_rows, walks_rows
+from tilewright.tiling.row_starts import further_rows, walks_rows
 
 TILE_ALIGN_BYTES = 4
 """Tiles, scratch and constants hold up to 32-bit elements that kernels read as words."""

@@ -13,7 +13,7 @@ from tilewright.platform.costs import Costs
 from tilewright.tiling.core_split import CoreSplit
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
-from tilewright.tiling.rows import further_rows
+from tilewright.tiling.row_starts import further_rows
 
 H, W, C = 16, 8, 32
 EXTENTS = {"h": H, "w": W, "c": C}
