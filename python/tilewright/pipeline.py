@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from tilewright import __version__
 from tilewright.base.c_names import interface_identifiers
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import TilewrightError, bad_input, does_not_fit, not_supported, suggestion
 from tilewright.base.inputs import read_content
 from tilewright.base.progress import progress

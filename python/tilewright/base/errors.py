@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Union
-
-from tilewright.base.dataclass import dataclass
 
 Lines = Union[str, tuple[str, ...]]
 """One entry, or several."""

@@ -6,11 +6,10 @@ import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import TilewrightError, bad_input, suggestion
 from tilewright.base.inputs import read_utf8
 from tilewright.base.toml_lines import KeyPath, key_lines, line_of

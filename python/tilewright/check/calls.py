@@ -6,12 +6,11 @@ Interval arithmetic on arrays, written from the docstring of ``plan.AxisRange``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.base.dataclass import dataclass
 from tilewright.check.expand import Digits, Site
 from tilewright.plan import AxisRange, Kernel
 

@@ -6,11 +6,10 @@ Arithmetic of blocks and intervals is written here from the docstrings of ``plan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import chain
 from math import prod
 
-from tilewright.base.dataclass import dataclass
 from tilewright.plan import (
     AxisRange,
     Begin,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from tilewright.base.dataclass import dataclass
 from tilewright.check.expand import Event, Expansion, Site, flatten, operands_of, scratch_of
 from tilewright.check.guarded import check_between
 from tilewright.check.names import Facts

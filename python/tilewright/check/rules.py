@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
-
-from tilewright.base.dataclass import dataclass
 
 
 class Rule(Enum):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.base.dataclass import dataclass
 from tilewright.check.expand import Event, Rectangle, rectangle_of
 from tilewright.check.names import Facts
 from tilewright.check.rules import Log, Rule

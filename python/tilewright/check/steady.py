@@ -10,12 +10,11 @@ the program again without this module, which only accepts.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.check.expand import Digits, Event, Rectangle, Site, block_at, block_digits, iterations, runs_of
 from tilewright.check.far_bytes import FarWrites, far_writes
 from tilewright.check.flow import Flight, Machine, Slot

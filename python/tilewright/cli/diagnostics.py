@@ -6,9 +6,9 @@ import json
 import logging
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import TilewrightError
 
 FORMATS = ("text", "json")

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tilewright.base.dataclass import dataclass
 from tilewright.codegen.expressions import axis_bounds, constant_extent, index_lines
 from tilewright.plan import AxisRange, Index, Loop, Runs
 

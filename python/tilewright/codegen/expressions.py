@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 
-from tilewright.base.dataclass import dataclass
 from tilewright.plan import AxisRange, CoarseIndex, Index, Loop, Runs
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tilewright.base.c_names import in_comment
-from tilewright.base.dataclass import dataclass
 from tilewright.codegen.buffers import Array, Storage, storage_of
 from tilewright.codegen.constant_check import constant_check_lines
 from tilewright.codegen.feeding import feed_text

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tilewright.base.dataclass import dataclass
+from dataclasses import dataclass
+
 from tilewright.codegen.function_text import FunctionText, block
 from tilewright.codegen.profiling import ProfileText
 from tilewright.codegen.steps import StepText, statements

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from tilewright.base.dataclass import dataclass
 from tilewright.codegen.buffers import Storage
 from tilewright.codegen.expressions import (
     all_indices,

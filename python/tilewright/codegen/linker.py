@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tilewright.base.dataclass import dataclass
+from dataclasses import dataclass
+
 from tilewright.base.errors import bad_input
 from tilewright.codegen.pools import default_section
 from tilewright.codegen.render import render

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tilewright.base.dataclass import dataclass
 from tilewright.codegen.blocks import needed_lines
 from tilewright.codegen.expressions import axis_bounds, index_lines, tile_number
 from tilewright.codegen.kernel_calls import SplitText

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from tilewright.base.dataclass import dataclass
 from tilewright.firmware.image import Image, Symbol
 from tilewright.firmware.pointers import PointerFinder, Pointers
 from tilewright.firmware.walk import Body, CallSite, Walker

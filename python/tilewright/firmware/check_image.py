@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import bad_input
 from tilewright.firmware.call_graph import Calls, Follower
 from tilewright.firmware.chip_memory import ChipMemory, chip_memory, over_budget

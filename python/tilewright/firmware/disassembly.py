@@ -7,8 +7,8 @@ import shutil
 import subprocess
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import bad_input, not_supported
 from tilewright.firmware.image import Image, Machine
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tilewright.base.dataclass import dataclass
+from dataclasses import dataclass
+
 from tilewright.firmware.call_graph import Calls
 from tilewright.firmware.cluster_cores import CoreStack
 from tilewright.plan import Plan

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import bad_input
 from tilewright.firmware.elf_file import elf_file, symbol_tables
 

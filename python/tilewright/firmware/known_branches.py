@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from operator import itemgetter
 
-from tilewright.base.dataclass import dataclass
 from tilewright.firmware.disassembly import Instruction
 from tilewright.firmware.rv32_steps import REGISTERS, Registers, Word
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Union
 
-from tilewright.base.dataclass import dataclass
 from tilewright.firmware.image import Image
 from tilewright.firmware.rv32_steps import MASK, Word
 

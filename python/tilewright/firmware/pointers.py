@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from tilewright.base.dataclass import dataclass
 from tilewright.firmware.image import Image, Machine, Symbol, SymbolKind
 
 _LEAST_ADDRESS = {Machine.ARM: 64}

@@ -11,9 +11,8 @@ After:   the instructions of the longer way; behind it, what differs between the
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import TilewrightError, not_supported
 from tilewright.firmware.disassembly import Disassembly, Instruction
 from tilewright.firmware.image import Image, Machine, Symbol

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from tilewright.base.dataclass import dataclass
 from tilewright.firmware import arm, riscv
 from tilewright.firmware.compared_ends import Comparing, only_compared
 from tilewright.firmware.disassembly import Disassembly, Instruction

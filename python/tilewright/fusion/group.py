@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import gcd
 
-from tilewright.base.dataclass import dataclass
 from tilewright.fusion.streams import Stream
 from tilewright.fusion.timing import Ring, Timed, Timetable
 

@@ -7,12 +7,12 @@ After:   the stream advances along oh; rows [4, 8) of y need rows [7, 16) of x
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.base.dataclass import dataclass
 from tilewright.operators.nest import axis_range
 from tilewright.plan import AxisRange, Index, WriteOrder
 from tilewright.tiling.operand import TileOperand

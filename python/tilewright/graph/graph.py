@@ -7,9 +7,8 @@ read it.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import prod
 from typing import Any, TypeVar, Union
@@ -17,7 +16,6 @@ from typing import Any, TypeVar, Union
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.base.dataclass import dataclass
 from tilewright.plan import Quantization
 
 Array = npt.NDArray[Any]
@@ -170,7 +168,7 @@ class Rescale:
 Epilogue = Union[Clamp, Requantize, RequantizeShift, RequantizeTwice, RoundAway, Rescale]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Attributes:
     """What a node is told besides its tensors.
 

@@ -6,12 +6,11 @@ All importers share both: ONNX and .tflite files become the same normal form (do
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array, Bounded, DType, Node, Tensor, constant
 
 MAX_RANK = 6

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import TilewrightError, not_supported
 
 MOST_LISTED = 20

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from tilewright.base.dataclass import dataclass
 from tilewright.plan import AttributeValue
 
 PREFIX = "tilewright_"

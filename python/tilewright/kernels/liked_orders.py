@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
-
-from tilewright.base.dataclass import dataclass
 
 
 class Layout(Enum):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Attributes, DType, Graph, Node, Tensor
 from tilewright.kernels.float_common import trailing_operand
 from tilewright.kernels.kernel import KernelChoice, TensorOperand

@@ -8,13 +8,12 @@ multiplies them where they lie, without a copy. Weights stand as [block of chann
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Annotated
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array, DType, Graph, Node
 from tilewright.kernels.c_structs import BlockFinish, CStruct, CType, Int32, ScratchOffset
 from tilewright.kernels.integer import as_signed, is_wide, largest_sums, steps_product, words

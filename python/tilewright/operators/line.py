@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array, Graph, Node
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.elementwise import dimensions_of, identity_maps

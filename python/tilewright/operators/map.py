@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators import elementwise
 from tilewright.operators.operator import Arrays, Operator

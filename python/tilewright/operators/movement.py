@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators import elementwise
 from tilewright.operators.attributes import AxisAttributes

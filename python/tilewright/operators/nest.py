@@ -10,9 +10,9 @@ After:   tile oh = [4, 8), kh whole (extent 3)  reads  x rows [7, 16)
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import prod
 
-from tilewright.base.dataclass import dataclass
 from tilewright.plan import AxisRange, Dimension, Index, Iteration
 
 __all__ = [

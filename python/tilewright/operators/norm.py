@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators.integer_norm import last_axis_nest
 from tilewright.operators.operator import Arrays, Operator, operand, optional_operand

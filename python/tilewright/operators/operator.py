@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import TilewrightError, not_supported
 from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators.nest import Nest

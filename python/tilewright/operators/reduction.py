@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators.elementwise import dimensions_of, identity_maps
 from tilewright.operators.nest import Iteration, Nest, along, whole

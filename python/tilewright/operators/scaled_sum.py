@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators import elementwise
 from tilewright.operators.epilogue import finish

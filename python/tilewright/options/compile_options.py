@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.inputs import read_content
 from tilewright.base.settings import keys_of
 from tilewright.options.choices import Buffering, Effort, Groups, HomeChoice, Objective, Order, Strategy, Weights

@@ -5,7 +5,8 @@ Sizes, alignments and offsets are bytes; lifetimes are half-open ticks.
 
 from __future__ import annotations
 
-from tilewright.base.dataclass import dataclass
+from dataclasses import dataclass
+
 from tilewright.base.errors import TilewrightError
 
 

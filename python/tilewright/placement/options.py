@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import bad_input
 from tilewright.placement.model import Model
 from tilewright.placement.spots import Spot

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import TilewrightError, bad_input
 from tilewright.placement.model import Model
 from tilewright.placement.spots import Spot

@@ -5,9 +5,8 @@ Sizes, strides and offsets are bytes.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
-
-from tilewright.base.dataclass import dataclass
 
 
 class Access(Enum):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Union
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.progress import tracked
 from tilewright.options import Buffering, CompileOptions, Strategy
 from tilewright.plan import TilingProof

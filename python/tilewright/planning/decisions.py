@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tilewright.base.dataclass import dataclass
+from dataclasses import dataclass
+
 from tilewright.fusion.group import Group
 from tilewright.plan import TilingProof, Tradeoff
 from tilewright.rewrites.strips import Strips

@@ -7,9 +7,8 @@ After:   conv_1 lies in l1 whatever it costs, sum_2 in sram, 64 bytes behind its
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import suggestion
 from tilewright.options.home_text import GivenHome, given_home
 from tilewright.plan import BufferKind

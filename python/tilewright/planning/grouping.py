@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import bad_input
 from tilewright.fusion.cover import NEARLY_AS_FAST, Cover, chosen_cover, front
 from tilewright.fusion.group import Group, group_in_steps

@@ -10,9 +10,8 @@ Kernels with results in float stay, since bits could change with the pool.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tilewright.base.dataclass import dataclass
 from tilewright.placement import DoesNotFit
 from tilewright.plan import BufferKind
 from tilewright.planning.allowed_kernels import kernel_key, layer_key, with_allowed

@@ -10,9 +10,8 @@ After:   conv to add in blocks of 1, 2, 4, ... rows: bytes of l1, cycles, and wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tilewright.base.dataclass import dataclass
 from tilewright.fusion.group import Group
 from tilewright.fusion.group_bytes import Grown, inner_bytes
 from tilewright.fusion.intervals import (

@@ -13,10 +13,9 @@ After:   a stays in l1, where layer 1 needs 4 KB for its tiles: storing and load
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import combinations, product
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import TilewrightError
 from tilewright.graph import Graph
 from tilewright.kernels.kernel import KernelChoice

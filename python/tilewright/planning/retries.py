@@ -7,10 +7,9 @@ It begins with the best tiles of each layer for itself. If some buffer finds no 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, repeat
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import TilewrightError
 from tilewright.options import CompileOptions, Objective
 from tilewright.placement import DoesNotFit

@@ -7,9 +7,8 @@ and with one byte less the model does not.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import TilewrightError, does_not_fit
 from tilewright.placement.items import DoesNotFit
 from tilewright.plan import RelationKind

@@ -7,9 +7,8 @@ After:   of a, b and c, those live in l3 whose way costs the fewest cycles and w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tilewright.base.dataclass import dataclass
 from tilewright.options import HomeChoice
 from tilewright.placement import DoesNotFit
 from tilewright.plan import BufferKind

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.settings import setting
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import bad_input, suggestion
 from tilewright.base.settings import BYTE_UNITS
 from tilewright.plan import Pool

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.settings import Form, setting
 
 IDENTIFIER = Form(re.compile(r"[a-z](_?[a-z0-9])*"), "lower-case letters, digits and single underscores")

@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.settings import Form, setting
 from tilewright.plan import Access, BufferKind, Core, Link, Pool
 from tilewright.platform.costs import Costs, Energy

@@ -7,8 +7,7 @@ After:   all four in column 0, rows 0 to 3; the edge 0 -> 3 goes down column 1
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-
-from tilewright.base.dataclass import dataclass
+from dataclasses import dataclass
 
 Point = tuple[int, int]
 """(column, row)."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import bad_input
 from tilewright.base.inputs import read_utf8
 from tilewright.report.measured import Measured

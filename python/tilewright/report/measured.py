@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import bad_input
 from tilewright.base.inputs import read_utf8
 from tilewright.plan import Plan

@@ -8,10 +8,9 @@ rest of what the plan predicts for their layer, each by the points of the nest o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from tilewright.base.dataclass import dataclass
 from tilewright.plan import CopyStart, Layer, Link, Plan, kernel_steps
 from tilewright.plan.stages import numbered_layers
 from tilewright.report.step_runs import Awaited, Called, Copy, Event, run_count, step_runs

@@ -13,12 +13,11 @@ live channel vanishes with what computed it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array, Epilogue, Graph, Node
 from tilewright.graph.edit import GraphEditor, with_attributes
 from tilewright.operators.conv import ConvAttributes

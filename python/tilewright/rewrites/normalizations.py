@@ -11,12 +11,11 @@ After:   y = Reshape(Transpose(LayerNormalization(z))), where z has the elements
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array, DType, Graph, Node, Tensor
 from tilewright.graph.edit import GraphEditor, joined_sources, make_node
 from tilewright.operators.binary import BinaryAttributes

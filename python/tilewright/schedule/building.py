@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from tilewright.base.dataclass import dataclass
 from tilewright.fusion.group import Group
 from tilewright.graph import Array, Graph
 from tilewright.plan import (

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array, packed_strides_bytes
 from tilewright.kernels.kernel import TileSteps
 from tilewright.plan import Buffer, BufferKind

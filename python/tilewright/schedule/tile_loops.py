@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
-from tilewright.base.dataclass import dataclass
 from tilewright.kernels.kernel import TileSteps
 from tilewright.operators.nest import axis_range
 from tilewright.plan import (

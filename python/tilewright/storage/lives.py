@@ -11,9 +11,8 @@ After:   a [0, 2], b [2, 2], c [2, 3]: until layer 2 only a's bytes of c are tak
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from tilewright.base.dataclass import dataclass
 from tilewright.plan import BufferKind
 from tilewright.storage.homes import Homes
 

@@ -9,10 +9,9 @@ gives the model's order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import cast
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import bad_input
 from tilewright.base.own_code import CannotImport, own_function
 from tilewright.graph import Graph, Node

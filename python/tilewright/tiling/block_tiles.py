@@ -6,11 +6,10 @@ After:   x: a tile of 6 rows, of which two stay from block to block; weights: on
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.plan import Index
 from tilewright.tiling.choice import TileChoice
 from tilewright.tiling.cost import load_cycles

@@ -8,11 +8,11 @@ in the home; a home that is a part of another tensor has gaps.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import packed_strides_bytes
 from tilewright.operators.nest import AxisMap, axis_range, clipped
 from tilewright.plan import Link

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from hashlib import sha256
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array
 from tilewright.kernels.kernel import Packing, TileSteps, packed_array
 from tilewright.tiling.operand import TileOperand

@@ -7,9 +7,8 @@ After:   conv_xpulpv2; conv_integer's tiles are not even looked for
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tilewright.base.dataclass import dataclass
 from tilewright.options import Objective, Strategy
 from tilewright.plan import KernelOffer
 from tilewright.tiling.choice import SURELY_FASTER, TileChoice, TilingOptions, choose_tiles

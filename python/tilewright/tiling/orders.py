@@ -7,12 +7,11 @@ needs (its rounds). So the cost of an order is the sum of each operand's rounds 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import permutations
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.tiling.cost import Cycles, distinct_bytes, load_cycles, start_cycles
 from tilewright.tiling.footprint import Counts, Flags, Steps, rounds
 from tilewright.tiling.kept import ring_axis

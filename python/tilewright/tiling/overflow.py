@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.tiling.footprint import Counts, Steps
 from tilewright.tiling.problem import TilingProblem

@@ -7,11 +7,10 @@ After:   operands x (sram over link sram->l1), weights (flash->l1), y (l1->sram)
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import not_supported
 from tilewright.graph import Graph, Node, identity_order
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps

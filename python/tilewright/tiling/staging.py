@@ -8,12 +8,11 @@ After:   l2 holds 32 channels at a time: 4 tiles of oc form a group, loaded ever
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.options import Buffering, Slots
 from tilewright.plan import Link
 from tilewright.tiling.cost import gaps_at_home, transfer_shape

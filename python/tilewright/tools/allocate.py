@@ -11,12 +11,11 @@ import io
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import lcm
 from pathlib import Path
 from typing import TextIO
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import ExitStatus, bad_input
 from tilewright.base.inputs import read_utf8
 from tilewright.base.outputs import write_file

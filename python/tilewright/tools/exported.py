@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
@@ -18,7 +19,6 @@ import numpy.typing as npt
 
 from tilewright import __version__
 from tilewright.base.archives import ArchiveError, read_archive
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import TilewrightError, bad_input
 from tilewright.base.inputs import read_utf8
 from tilewright.check import require_sound

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tilewright.base.c_names import c_identifier
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import bad_input
 from tilewright.base.reserved_names import is_reserved
 

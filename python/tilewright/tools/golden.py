@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ import numpy as np
 
 from tilewright.base.archives import ArchiveError, read_archive
 from tilewright.base.c_names import text_part
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import bad_input, not_supported
 from tilewright.codegen.buffers import storage_of
 from tilewright.codegen.interface import C_TYPES, storage_bytes

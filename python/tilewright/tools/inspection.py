@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Graph
 from tilewright.plan import Access, InterfaceTensor, Plan
 from tilewright.report.text import macs_text, table

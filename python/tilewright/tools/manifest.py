@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.inputs import read_content
 from tilewright.options import CompileOptions
 from tilewright.plan import Plan

@@ -9,9 +9,8 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, as_completed
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import ExitStatus, TilewrightError, bad_input
 from tilewright.options import CompileOptions
 from tilewright.pipeline import plan_model

@@ -7,13 +7,13 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
 import numpy as np
 
 from tilewright import __version__
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import bad_input, not_supported
 from tilewright.codegen.render import render
 from tilewright.graph import Array, Graph

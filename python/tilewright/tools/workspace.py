@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 from itertools import combinations
 from math import lcm
 
 from tilewright import __version__
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import TilewrightError, bad_input
 from tilewright.codegen.buffers import storage_of
 from tilewright.codegen.pools import default_section

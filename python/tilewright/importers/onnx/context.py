@@ -7,12 +7,12 @@ emits nodes of the normal form (docs/reference/graph.md) or raises ``Unsupported
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.catalogue.operators import attributes_for
 from tilewright.graph import Array, Attributes, DType, Epilogue, Node, Tensor, variable
 from tilewright.graph.edit import NO_ATTRIBUTES

@@ -8,11 +8,11 @@ mask: m * h' + (1 - m) * h, the same for each state
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array
 from tilewright.importers.onnx.loop_values import LEAF, PRODUCT, Atom, Atoms, NoCell, Sum, complement
 

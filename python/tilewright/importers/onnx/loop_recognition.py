@@ -6,11 +6,10 @@ Loop(98, true, 0, h) { x = Gather(xs, 97 - t), .. }    reads xs from step 97 bac
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array, DType
 from tilewright.importers.construction import Construction, Unsupported
 from tilewright.importers.onnx.loop_body import BodyValues

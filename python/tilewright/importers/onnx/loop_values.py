@@ -8,12 +8,12 @@ Equal values are equal here however the nodes that compute them are written.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array
 
 PRODUCT, LEAF = "*", ""

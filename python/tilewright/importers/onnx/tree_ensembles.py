@@ -6,11 +6,10 @@ Nodes are numbered anew from each root, so that branches stand behind their node
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import DType
 from tilewright.importers.construction import Unsupported
 from tilewright.importers.onnx.composed import Steps, Translators, with_steps

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array, DType, Node, Tensor
 from tilewright.graph.edit import GraphEditor
 from tilewright.operators.quantization import QuantizationAttributes

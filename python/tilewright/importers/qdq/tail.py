@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.catalogue.operators import declared
 from tilewright.graph import Epilogue, Node, Requantize, Rescale, Tensor
 from tilewright.graph.edit import GraphEditor

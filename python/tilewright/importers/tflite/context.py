@@ -7,13 +7,12 @@ Its docstring names the element types that it takes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.catalogue.evaluate import evaluate_node
 from tilewright.catalogue.operators import attributes_for
 from tilewright.graph import Array, Attributes, DType, Epilogue, Graph, Node, Tensor

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array
 
 _MOST_READ = 16

@@ -9,10 +9,9 @@ How often a loop runs has to be known. A branch of which only the run decides is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from tilewright.base.dataclass import dataclass
 from tilewright.importers.construction import Unsupported
 from tilewright.importers.tflite.context import LiteCall
 from tilewright.importers.tflite.records import OperatorRecord, SubgraphRecord, TensorRecord

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.base.errors import TilewrightError, bad_input
 from tilewright.base.inputs import read_content
 from tilewright.graph import Array

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import pi, sqrt
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.kernels.float_common import ClampF32, clamp_attributes, float_clamp
 from tilewright.kernels.kernel import Declaration, KernelChoice

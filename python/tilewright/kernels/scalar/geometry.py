@@ -7,10 +7,9 @@ After:   PlaneWindows(kernel=(1, 5), strides=(1, 2), dilations=(1, 1), pads=(0, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated
 
-from tilewright.base.dataclass import dataclass
 from tilewright.kernels.c_structs import CStruct, Int32x2, Int32x3
 from tilewright.operators.spatial import Windows
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Annotated
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Graph, Node, channels_last_order, identity_order
 from tilewright.kernels.c_structs import CStruct, Int32, ScratchOffset
 from tilewright.kernels.integer import words

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Int32, Int32x6, UInt32x2
 from tilewright.kernels.float_common import fits_rank, leading, per_point

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Graph, Node
 from tilewright.kernels.c_structs import CStruct, Float32, Int32
 from tilewright.kernels.float_common import CALL_CYCLES, all_float, fits_rank, per_point, points, trailing_operand

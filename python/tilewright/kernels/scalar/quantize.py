@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array, DType, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Float32, Int32
 from tilewright.kernels.element_types import ELEMENT_TYPES, INTEGERS, ElementType

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Float32, Float32x6, Int32, Int32x2, Int32x6, ScratchOffset, snake
 from tilewright.kernels.float_common import per_point, trailing_operand

@@ -10,12 +10,12 @@ Elements are -128 to 127, so this depends on the weights alone. Taps behind the 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from hashlib import sha256
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import Array
 
 COLUMNS = 2

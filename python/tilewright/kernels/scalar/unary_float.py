@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tilewright.base.dataclass import dataclass
+from dataclasses import dataclass
+
 from tilewright.graph import Clamp, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Float32
 from tilewright.kernels.float_common import ClampF32, clamp_attributes, float_clamp

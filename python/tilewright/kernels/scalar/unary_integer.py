@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import DType, Epilogue, Graph, Node
 from tilewright.graph import Requantize as RequantizeEpilogue
 from tilewright.kernels.c_structs import CStruct, Float32, Int32, LineFinish, RowFunction

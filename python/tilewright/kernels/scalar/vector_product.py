@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tilewright.base.dataclass import dataclass
+from dataclasses import dataclass
+
 from tilewright.graph import Array, DType, Graph
 from tilewright.kernels.kernel import CyclesOf, Kernel, TensorOperand
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER, MATRIX_ORDER

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Annotated
 
 import numpy as np
 
-from tilewright.base.dataclass import dataclass
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.c_structs import PREFIX, CStruct, Float32, Int32, Int32x3, Reducer
 from tilewright.kernels.element_types import ELEMENT_TYPES, ElementType
