@@ -65,7 +65,7 @@ LEFT_OUT: dict[type, tuple[str, ...]] = {
     StateTensor: ("fill",),
     InterfaceTensor: ("required",),
     Kernel: ("attributes",),
-    Plan: ("stack_bytes", "core_stack_bytes"),
+    Plan: ("stack_bytes", "core_stack_bytes", "nominal_macs"),
     ExternalWeights: ("inside_cycles", "inside_bytes"),
 }
 """Numbers of these types that decide nothing of where bytes lie and when steps run."""
