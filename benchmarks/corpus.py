@@ -10,8 +10,9 @@ generation. Exit status 1 if a network fails: outputs that are wrong, a crash, o
 of Deeploy's networks refused.
 
 Outputs of integers must be equal; under onnx/ they may be one step away, and real numbers behind
-DequantizeLinear one scale. Real numbers must be within 1e-4, relative or absolute (Deeploy), or
-1e-5 and 1e-4 of the value (onnx/).
+DequantizeLinear one scale, or as far as `one_step_noise` of stats.json says: by as many steps single
+steps inside a deep network move its outputs. Real numbers must be within 1e-4, relative or absolute
+(Deeploy), or 1e-5 and 1e-4 of the value (onnx/).
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ NOT_SUPPORTED = 4
 """Exit status of tilewright for a network that it refuses."""
 MOST_REFUSED = 3
 TIMEOUT_SECONDS = 1200
+MOVED_SHARE = "0.0001"
+"""The share of elements inside a network that stats.json moves by one step."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,13 @@ class Network:
         with np.load(self.folder / "inputs.npz") as stored:
             whole = all(np.array_equal(stored[name], np.rint(stored[name])) for name in stored.files)
         return listed if whole else {}
+
+    @property
+    def noise_steps(self) -> int:
+        """Steps of the output's scale by which single steps inside the network may move its outputs; at least one."""
+        file = self.folder / "stats.json"
+        noise = json.loads(file.read_text(encoding="utf-8")).get("one_step_noise", {}) if file.exists() else {}
+        return max(1, int(noise.get(MOVED_SHARE, {}).get("max_abs", 1)))
 
     def graph(self) -> Graph:
         """The network in normal form. Raises TilewrightError where it is refused."""
@@ -197,8 +207,8 @@ def tolerance_of(network: Network, graph: Graph) -> str:
         return "5e-5:5e-5" if real else "0:0"
     scales = [scale for name in graph.outputs for scale in step_of(graph, name)]
     if scales:
-        return f"{max(scales) * (1 + 1e-5):.9g}:0"
-    return "1e-5:1e-4" if real else "1:0"
+        return f"{network.noise_steps * max(scales) * (1 + 1e-5):.9g}:0"
+    return "1e-5:1e-4" if real else f"{network.noise_steps}:0"
 
 
 def step_of(graph: Graph, output: str) -> tuple[float, ...]:
