@@ -49,17 +49,9 @@ static TILEWRIGHT_NOINLINE void one(struct tilewright_float_rows *job, const flo
     tilewright_float_rows(job, weights, 1, TILEWRIGHT_TAPS_APART);
 }
 
-static float *gather_run(float *to, int32_t lanes, const uint8_t *from, int32_t step, int32_t count)
+TILEWRIGHT_INLINE float *gather_words(float *to, int32_t lanes, const uint8_t *from, int32_t step,
+                                      int32_t count)
 {
-    if (TILEWRIGHT_FAST_FLOATS && lanes == 4 && step == 4) {
-        TILEWRIGHT_UNROLL_4
-        for (int32_t i = 0; i < count; i++) {
-            *to = tilewright_load_f32(from);
-            to += 4;
-            from += 4;
-        }
-        return to;
-    }
     TILEWRIGHT_UNROLL_4
     for (int32_t i = 0; i < count; i++) {
         *to = tilewright_load_f32(from);
@@ -67,6 +59,14 @@ static float *gather_run(float *to, int32_t lanes, const uint8_t *from, int32_t 
         from += step;
     }
     return to;
+}
+
+static float *gather_run(float *to, int32_t lanes, const uint8_t *from, int32_t step, int32_t count)
+{
+    if (TILEWRIGHT_FAST_FLOATS && lanes == 4 && step == 4) {
+        return gather_words(to, 4, from, 4, count);
+    }
+    return gather_words(to, lanes, from, step, count);
 }
 
 static float *gather_zeros(float *to, int32_t lanes, int32_t count)
