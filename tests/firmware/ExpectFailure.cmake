@@ -18,6 +18,7 @@ function(expect_golden_failure name pattern)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "MODEL" "")
   get_target_property(platform "${arg_MODEL}" TILEWRIGHT_PLATFORM)
   tilewright_add_golden_test(NAME failures.${name}.golden ${ARGN})
+  # WILL_FAIL takes any failure for the right one; expect_failure says which it has to be.
   set_tests_properties(failures.${name}.golden PROPERTIES WILL_FAIL TRUE LABELS failures)
   expect_failure(
     ${name}

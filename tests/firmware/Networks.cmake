@@ -97,10 +97,7 @@ function(add_networks_in_qemu)
       declare_variant(${name} chain PLATFORM l3-chain POOLS l1=${l1} l2=${l2})
     endif()
   endforeach()
-  add_variants(add_golden_program)
-  foreach(name IN LISTS NETWORKS)
-    add_network_test(${name})
-  endforeach()
+  add_network_tests()
 endfunction()
 
 # Networks on Cortex-M in QEMU: untiled and tiled with the kernels of every core, with those of the DSP extension and of
@@ -113,6 +110,11 @@ function(add_networks_on_arm)
     declare_variant(${name} dsp PLATFORM cortex-m4)
     declare_variant(${name} mve PLATFORM cortex-m55)
   endforeach()
+  add_network_tests()
+endfunction()
+
+# All declared variants of NETWORKS, and a test for each network.
+function(add_network_tests)
   add_variants(add_golden_program)
   foreach(name IN LISTS NETWORKS)
     add_network_test(${name})
