@@ -60,7 +60,10 @@ def test_a_constant_that_a_table_changes_is_seen(tmp_path, monkeypatch):
 
 def test_constants_of_parts_at_another_place_are_seen(tmp_path, monkeypatch):
     of_parts = channel_ranges._of_parts
-    turned = lambda node, *given: of_parts(replace(node, inputs=node.inputs[::-1]), *given)  # noqa: E731
+
+    def turned(node, *given):
+        return of_parts(replace(node, inputs=node.inputs[::-1]), *given)
+
     monkeypatch.setattr(channel_ranges, "_of_parts", turned)
     with pytest.raises(AssertionError):
         saved_in_all(tmp_path, monkeypatch)
