@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import suppress
 from importlib.util import cache_from_source
@@ -11,6 +10,9 @@ from pickle import UnpicklingError
 
 import jinja2
 from jinja2.bccache import Bucket
+
+from tilewright.base.errors import TilewrightError
+from tilewright.base.outputs import write_file
 
 
 class CompiledTemplates(jinja2.BytecodeCache):
@@ -36,15 +38,8 @@ class CompiledTemplates(jinja2.BytecodeCache):
             bucket.reset()
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Write the compiled template at once, so that no other process reads half of it."""
+        """Write the compiled template whole, so that no other process reads half of it; none where it cannot be."""
         if sys.dont_write_bytecode:
             return
-        path = Path(bucket.key)
-        unfinished = path.with_name(f"{path.name}.{os.getpid()}")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            unfinished.write_bytes(bucket.bytecode_to_string())
-            unfinished.replace(path)
-        except OSError:
-            with suppress(OSError):
-                unfinished.unlink(missing_ok=True)
+        with suppress(TilewrightError):
+            write_file(Path(bucket.key), bucket.bytecode_to_string())
