@@ -47,6 +47,14 @@ def _window(name: str, operator: str, activation: str) -> LiteCase:
     return made.case([x, replace(x, shape=(2, 6, 3, 3))], Step(operator, (0,), (1,), window))
 
 
+def _equal_scales(name: str, operator: str) -> LiteCase:
+    """Operands of one scale: both factors are a half, which has no shift."""
+    made = Made(name, "int16")
+    a = made.value(2, 3, 4, 5, scale=(3e-4,))
+    y = replace(a, scale=(5e-4,))
+    return made.case([a, a, y], Step(operator, (0, 1), (2,), {"activation": "NONE"}), (0, 1))
+
+
 def _mean(name: str, operator: str) -> LiteCase:
     made = Made(name, "int16")
     x, y = made.value(2, 5, 3, 4, scale=(1e-3,)), made.value(2, 4, scale=(6e-4,))
@@ -169,6 +177,8 @@ TYPES: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
         "abs_int16": lambda n: _function(n, "ABS", "int16", 3e-4),
         "average_int16": lambda n: _window(n, "AVERAGE_POOL_2D", "RELU"),
         "largest_int16": lambda n: _window(n, "MAX_POOL_2D", "RELU6"),
+        "add_int16_equal": lambda n: _equal_scales(n, "ADD"),
+        "sub_int16_equal": lambda n: _equal_scales(n, "SUB"),
         "mean_int16": lambda n: _mean(n, "MEAN"),
         "sum_int16": lambda n: _mean(n, "SUM"),
         "squares_int16": _squares,

@@ -121,12 +121,17 @@ def add(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 def _fits(given: ScaledSumAttributes, a: DType, b: DType, shift: int) -> bool:
     """Whether no number in C exceeds 32 bits; before a product is shifted, half of the divisor is added."""
     total = 0
-    factors = ((a, given.a_zero_point, given.a_shift), (b, given.b_zero_point, given.b_shift))
-    for dtype, zero_point, factor_shift in factors:
+    factors = (
+        (a, given.a_zero_point, given.a_multiplier, given.a_shift),
+        (b, given.b_zero_point, given.b_multiplier, given.b_shift),
+    )
+    for dtype, zero_point, multiplier, factor_shift in factors:
         reach = magnitude(dtype, zero_point) << given.left
-        if reach + (1 << -factor_shift >> 1) > _INT32_MAX:
+        # Round half up, as Q31 products are.
+        product = (reach * multiplier + (1 << 30)) >> 31
+        if reach > _INT32_MAX or product + (1 << -factor_shift >> 1) > _INT32_MAX:
             return False
-        total += (reach >> -factor_shift) + 1
+        total += (product >> -factor_shift) + 1
     return total + (1 << -shift >> 1) <= _INT32_MAX
 
 
