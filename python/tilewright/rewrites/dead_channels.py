@@ -12,7 +12,7 @@ live channel vanishes with what computed it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -142,10 +142,16 @@ def _edited(graph: Graph, kept: Mapping[str, _Kept], ranges: Mapping[str, Range]
             edited = replace(node, epilogue=_of_channels(node.epilogue, kept[output].alive))
         inputs = tuple(renamed.get(name, name) for name in edited.inputs)
         editor.replace(node, replace(edited, inputs=inputs, outputs=tuple(renamed.get(n, n) for n in node.outputs)))
-    for node in editor.nodes():
-        if node.operator == "Concat" and len(node.inputs) == 1 and node.outputs[0] in renamed.values():
-            editor.bypass(node)
+    _bypass_single_parts(editor, renamed.values())
     return fold_constants(editor.graph())
+
+
+def _bypass_single_parts(editor: GraphEditor, renamed: Collection[str]) -> None:
+    """Leaves out each Concat of one part. That part may be of a Concat which was left out before."""
+    for listed in editor.nodes():
+        node = editor.current(listed)
+        if node is not None and node.operator == "Concat" and len(node.inputs) == 1 and node.outputs[0] in renamed:
+            editor.bypass(node)
 
 
 def _live_parts(editor: GraphEditor, node: Node, graph: Graph, kept: Mapping[str, _Kept]) -> tuple[str, ...]:

@@ -64,6 +64,14 @@ def test_a_part_without_live_channels_vanishes_with_its_producers(tmp_path):
     assert operators(graph) == {"Conv": 2}
 
 
+def test_a_concat_of_one_part_behind_another_one_vanishes(tmp_path):
+    net = Network()
+    x = net.image()
+    first, *dead = (net.dead_conv(x, 8, dead=dead) for dead in ((), range(8), range(8)))
+    net.pointwise(joined(net, joined(net, first, dead[0]), dead[1]), 8, 24, "y")
+    assert operators(check(tmp_path, net)) == {"Conv": 2}
+
+
 def test_a_part_that_another_layer_reads_keeps_what_that_layer_reads(tmp_path):
     net = Network()
     first = net.dead_conv(net.image(), 16, dead=())
