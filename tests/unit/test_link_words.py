@@ -9,8 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conformance.build import Generated
+from support import host_runs
+from support.dead_networks import Network
 from support.firmware import needs_host_compiler
 from support.forced import FLAGS, RUNTIME, late_library
+from support.onnx_models import random_feeds, runtime_outputs
 from tilewright.base.errors import TilewrightError
 from tilewright.graph import Array
 from tilewright.options import CompileOptions
@@ -143,6 +146,25 @@ def test_words_change_no_bit(network: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
     size = len(done.stdout) // len(models)
     assert {done.stdout[at : at + size] for at in range(0, len(done.stdout), size)} == {done.stdout[:size]}
+
+
+@needs_host_compiler
+@pytest.mark.parametrize("constants", [2, 8])
+def test_words_of_a_link_are_its_own(constants: int, tmp_path: Path) -> None:
+    """Buffers of 98 and 50 bytes end within a word of 4 bytes; constants come in words of their own."""
+    chip = platform(tmp_path, 2)
+    before, link, after = chip.read_text(encoding="utf-8").rpartition("align_bytes = 2")
+    assert link
+    chip.write_text(f"{before}align_bytes = {constants}{after}", encoding="utf-8")
+    net = Network()
+    weights, bias = net.weights(2, 2, 3, 3), np.arange(2)
+    net.conv(net.input("x", [1, 2, 7, 7], np.int8), weights, bias, "y")
+    model = net.model("y", dtypes={"y": np.int8})
+    built = host_runs.generated(model, tmp_path, str(chip), pools=("l1=600",))
+    assert any(isinstance(step, CopyStart) and step.words for step in plain_steps(built.plan.program))
+    feeds = random_feeds(model)
+    (want,) = runtime_outputs(model, feeds).values()
+    np.testing.assert_array_equal(host_runs.host_outputs(built, feeds, tmp_path)["y"], want)
 
 
 @needs_host_compiler

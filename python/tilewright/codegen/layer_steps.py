@@ -104,7 +104,8 @@ def _words_text(scope: LayerScope, step: CopyStart, *, inward: bool) -> WordsTex
     return WordsText(
         buffer=scope.model.storage.address(buffer.name),
         size_bytes=buffer.size_bytes,
-        align_bytes=buffer.align_bytes,
+        # The buffer may be aligned to more, but what the link touches at home is whole words of the link.
+        align_bytes=link.align_bytes,
         back=scope.model.links[back],
         fault=scope.model.around.fault,
     )
