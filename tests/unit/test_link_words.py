@@ -203,3 +203,13 @@ def test_pools_of_less_alignment_are_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(TilewrightError, match="alignment of 64"):
         generated("qdq_residual", "net", chip, pool="l1=4096")
+
+
+def test_a_way_back_in_larger_words_is_refused(tmp_path: Path) -> None:
+    text = platform(tmp_path, 4).read_text(encoding="utf-8")
+    there = text[text.index("[[link]]") : text.rindex("[[link]]")]
+    back = there.replace('from = "sram"\nto = "l1"', 'from = "l1"\nto = "sram"').replace("bytes = 4", "bytes = 2")
+    chip = tmp_path / "one_way.toml"
+    chip.write_text(text.replace(there, (there + back).replace("both_ways = true\n", "")), encoding="utf-8")
+    with pytest.raises(TilewrightError, match=r"stores words of 2 bytes.* read over 'sram->l1' in words of 4"):
+        generated("qdq_residual", "net", chip, pool="l1=3072")

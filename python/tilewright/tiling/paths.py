@@ -86,8 +86,8 @@ def path_to(
     found = links_between(platform, near, home, write=write)
     if not found:
         raise _no_link(platform, node, name, (near, home) if write else (home, near))
-    if write and element_bytes % found[0].align_bytes and not _leads_back(platform, found[0]):
-        raise _no_link(platform, node, name, (found[0].target, near))
+    if write and element_bytes % found[0].align_bytes:
+        _check_back(platform, found[0], node, name)
     for link in found[1:]:
         _check_far(link, element_bytes, node, name)
     return Path(near, found)
@@ -114,9 +114,22 @@ def links_between(platform: Platform, near: str, home: str, *, write: bool) -> t
     return ()
 
 
-def _leads_back(platform: Platform, link: Link) -> bool:
-    """Whether some link leads the other way: a store of whole words must first read the bytes around its own."""
-    return any((other.source, other.target) == (link.target, link.source) for other in platform.links)
+def _check_back(platform: Platform, link: Link, node: Node, name: str) -> None:
+    """Raise not_supported unless some link leads the other way in words that the link's consist of.
+
+    A store of whole words must first read the bytes around its own.
+    """
+    back = [other for other in platform.links if (other.source, other.target) == (link.target, link.source)]
+    if not back:
+        raise _no_link(platform, node, name, (link.target, link.source))
+    if link.align_bytes % back[0].align_bytes:
+        raise not_supported(
+            "link-back",
+            f"link '{link.name}' stores words of {link.align_bytes} bytes, but those that '{name}' changes in part are "
+            f"read over '{back[0].name}' in words of {back[0].align_bytes}",
+            at=f"{node.name} ({node.operator})",
+            help=f"give '{link.name}' the align_bytes of '{back[0].name}'",
+        )
 
 
 def _no_link(platform: Platform, node: Node, name: str, ends: tuple[str, str]) -> TilewrightError:
