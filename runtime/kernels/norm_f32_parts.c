@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/declarations.h"
 
+#include <math.h>
+
 #include "tilewright/kernels/norm_line_f32.h"
 #include "tilewright/kernels/walk_lines.h"
 

@@ -185,3 +185,10 @@ def test_every_header_is_c_for_cpp(tmp_path: Path) -> None:
     others = [path for path in runtime_dir().rglob("*.h") if path.name not in MACROS_ONLY]
     assert [path for path in others if not is_linked_as_c(path.read_text(encoding="utf-8"))] == []
     assert not is_linked_as_c("void tilewright_walk(void);")
+
+
+def test_kernels_say_themselves_that_they_need_the_mathematical_library() -> None:
+    """Builds link it where a C file includes its header; they do not look into headers."""
+    headers = [*(runtime_dir() / "include").rglob("*.h"), *(runtime_dir() / "ports").rglob("*.h")]
+    assert len(headers) > len(MACROS_ONLY)
+    assert [path.name for path in headers if "<math.h>" in path.read_text(encoding="utf-8")] == []

@@ -4,8 +4,6 @@
 #ifndef TILEWRIGHT_KERNELS_NORM_LINE_F32_H
 #define TILEWRIGHT_KERNELS_NORM_LINE_F32_H
 
-#include <math.h>
-
 #include "tilewright/kernels/float_math.h"
 #include "tilewright/runtime.h"
 
