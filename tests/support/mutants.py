@@ -25,9 +25,10 @@ from tilewright.check import check
 from tilewright.codegen.files import generate_files
 from tilewright.graph import Array
 from tilewright.options import CompileOptions
-from tilewright.pipeline import assemble_plan, imported_graph, sized_platform
+from tilewright.pipeline import imported_graph, sized_platform
 from tilewright.plan import Access, Begin, BufferKind, End, InterfaceTensor, Layer, Loop, Plan, Step, kernel_steps
 from tilewright.plan.lifetimes import lifetimes
+from tilewright.planning.assembling import assemble_plan
 from tilewright.planning.prepare import prepare
 from tilewright.planning.retries import search
 
