@@ -145,11 +145,12 @@ def _traffic(problem: TilingProblem, moved: Sequence[TileOperand], shapes: Shape
 
 
 def _orders(problem: TilingProblem) -> Iterator[tuple[str, ...]]:
-    reductions = [name for name in problem.cuttable if name in problem.reductions]
+    sequence = problem.sequence
+    reductions = [name for name in problem.cuttable if name in problem.reductions and name not in sequence]
     others = [name for name in problem.cuttable if name not in problem.reductions]
     for outer in permutations(others):
         for inner in permutations(reductions):
-            yield (*outer, *inner)
+            yield (*outer, *sequence, *inner)
 
 
 def _once(problem: TilingProblem, operand: TileOperand, shapes: Shapes, chosen: Counts) -> Counts:

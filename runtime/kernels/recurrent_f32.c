@@ -5,23 +5,21 @@
 
 #include "tilewright/kernels/float_math.h"
 
-/* The state for one direction of one entry of the batch. */
+/* One direction of one entry of the batch, for the rows of the gates that the tile has. */
 struct line {
     const struct tilewright_recurrent_f32_attributes *attributes;
     const struct tilewright_view *operands;
     int32_t direction; /* position in the whole tensor */
     int32_t units;
-    int32_t gates;
+    int32_t rows; /* of all gates */
     const uint8_t *w;
     const uint8_t *r;
-    const uint8_t *bias; /* bias, peepholes and c: NULL if the operator has none */
+    const uint8_t *bias;       /* of W; biases and peepholes: NULL if the operator has none */
+    const uint8_t *state_bias; /* of R */
     const uint8_t *peepholes;
-    uint8_t *h;
-    int32_t h_step;
-    uint8_t *c;
-    int32_t c_step;
-    float *gate;  /* [gates * units] */
-    float *reset; /* [units]: reset state of a GRU */
+    float *gate; /* [rows] */
+    float *h;    /* [units] */
+    float *c;    /* [units] of an LSTM */
 };
 
 static float activate(const struct line *line, int32_t number, float x)
@@ -68,12 +66,10 @@ static float product(const uint8_t *a, int32_t a_step, const uint8_t *b, int32_t
     return total;
 }
 
-static float bias_of(const struct line *line, int32_t row)
+static float bias_of(const struct line *line, const uint8_t *bias, int32_t operand, int32_t at)
 {
-    const struct tilewright_shape *shape =
-        line->bias != NULL ? line->operands[line->attributes->bias].shape : NULL;
-    return shape != NULL ? tilewright_load_f32(line->bias + (ptrdiff_t)row * shape->stride[5])
-                         : 0.0f;
+    const struct tilewright_shape *shape = bias != NULL ? line->operands[operand].shape : NULL;
+    return shape != NULL ? tilewright_load_f32(bias + (ptrdiff_t)at * shape->stride[5]) : 0.0f;
 }
 
 static float peephole(const struct line *line, int32_t row, int32_t unit, float state)
@@ -86,101 +82,109 @@ static float peephole(const struct line *line, int32_t row, int32_t unit, float 
     return tilewright_load_f32(line->peepholes + (ptrdiff_t)at * shape->stride[5]) * state;
 }
 
-/* Row `row` of W times x, plus the row's bias. */
-static float input_part(const struct line *line, int32_t row, const uint8_t *x)
+/* Row `at` of the tile of W times x, plus the row's bias. */
+static float input_part(const struct line *line, int32_t at, const uint8_t *x)
 {
     const struct tilewright_shape *shape = line->operands[1].shape;
     const struct tilewright_shape *x_shape = line->operands[0].shape;
-    return product(line->w + (ptrdiff_t)row * shape->stride[4], shape->stride[5], x,
-                   x_shape->stride[5], x_shape->extent[5], bias_of(line, row));
+    return product(line->w + (ptrdiff_t)at * shape->stride[4], shape->stride[5], x,
+                   x_shape->stride[5], x_shape->extent[5],
+                   bias_of(line, line->bias, line->attributes->bias, at));
 }
 
-/* Row `row` of R times the state, plus the row's bias. */
-static float state_part(const struct line *line, int32_t row, const uint8_t *h, int32_t h_step)
+/* Row `at` of the tile of R times a state, plus the row's bias. */
+static float state_part(const struct line *line, int32_t at, const float *state)
 {
     const struct tilewright_shape *shape = line->operands[2].shape;
-    return product(line->r + (ptrdiff_t)row * shape->stride[4], shape->stride[5], h, h_step,
-                   line->units, bias_of(line, line->gates * line->units + row));
+    return product(line->r + (ptrdiff_t)at * shape->stride[4], shape->stride[5],
+                   (const uint8_t *)state, 4, line->units,
+                   bias_of(line, line->state_bias, line->attributes->bias + 1, at));
 }
 
-static void step_rnn(const struct line *line, const uint8_t *x)
-{
-    for (int32_t unit = 0; unit < line->units; unit++) {
-        line->gate[unit] = activate(
-            line, 0, input_part(line, unit, x) + state_part(line, unit, line->h, line->h_step));
-    }
-    for (int32_t unit = 0; unit < line->units; unit++) {
-        tilewright_store_f32(line->h + (ptrdiff_t)unit * line->h_step, line->gate[unit]);
-    }
-}
-
-static void step_gru(const struct line *line, const uint8_t *x)
+static float row_of_gru(const struct line *line, int32_t row, int32_t at, const uint8_t *x)
 {
     const int32_t units = line->units;
-    for (int32_t row = 0; row < 2 * units; row++) {
-        line->gate[row] = activate(
-            line, 0, input_part(line, row, x) + state_part(line, row, line->h, line->h_step));
+    const float input = input_part(line, at, x);
+
+    if (row < 2 * units) {
+        return activate(line, 0, input + state_part(line, at, line->h));
     }
-    for (int32_t unit = 0; unit < units; unit++) {
-        line->reset[unit] = line->gate[units + unit] *
-                            tilewright_load_f32(line->h + (ptrdiff_t)unit * line->h_step);
+    if (line->attributes->linear_before_reset == 0) {
+        return activate(line, 1, input + state_part(line, at, line->gate + units));
     }
-    for (int32_t unit = 0; unit < units; unit++) {
-        const int32_t row = 2 * units + unit;
-        const float state =
-            line->attributes->linear_before_reset != 0
-                ? line->gate[units + unit] * state_part(line, row, line->h, line->h_step)
-                : state_part(line, row, (const uint8_t *)line->reset, 4);
-        line->gate[row] = activate(line, 1, input_part(line, row, x) + state);
+    return activate(line, 1, input + line->gate[row - units] * state_part(line, at, line->h));
+}
+
+/* The gate of a row before the state changes; of an LSTM without its activation. */
+static float gate_of(const struct line *line, int32_t row, int32_t at, const uint8_t *x)
+{
+    if (line->attributes->cell == TILEWRIGHT_CELL_GRU) {
+        return row_of_gru(line, row, at, x);
     }
-    for (int32_t unit = 0; unit < units; unit++) {
-        uint8_t *h = line->h + (ptrdiff_t)unit * line->h_step;
-        const float z = line->gate[unit];
-        tilewright_store_f32(h, (1.0f - z) * line->gate[2 * units + unit] +
-                                    z * tilewright_load_f32(h));
-    }
+    const float total = input_part(line, at, x) + state_part(line, at, line->h);
+    return line->attributes->cell == TILEWRIGHT_CELL_RNN ? activate(line, 0, total) : total;
 }
 
 /* Gates in ONNX's order: input, output, forget, cell; peepholes: input, output, forget. */
-static void step_lstm(const struct line *line, const uint8_t *x)
+static void finish_lstm(const struct line *line, int32_t unit)
+{
+    const float *gate = line->gate + unit;
+    const int32_t units = line->units;
+    const float limit = line->attributes->cell_clip;
+    const float before = line->c[unit];
+    const float input = activate(line, 0, gate[0] + peephole(line, 0, unit, before));
+    const float forget = line->attributes->input_forget != 0
+                             ? 1.0f - input
+                             : activate(line, 0, gate[2 * units] + peephole(line, 2, unit, before));
+    float after = forget * before + input * activate(line, 1, gate[3 * units]);
+    if (limit > 0.0f) {
+        after = tilewright_clamp(after, -limit, limit);
+    }
+    const float output = activate(line, 0, gate[units] + peephole(line, 1, unit, after));
+    line->c[unit] = after;
+    line->h[unit] = output * activate(line, 2, after);
+}
+
+/* The state behind a step, of which all gates are known. */
+static void finish(const struct line *line)
 {
     const int32_t units = line->units;
-    for (int32_t row = 0; row < 4 * units; row++) {
-        line->gate[row] = input_part(line, row, x) + state_part(line, row, line->h, line->h_step);
-    }
     for (int32_t unit = 0; unit < units; unit++) {
-        uint8_t *c = line->c + (ptrdiff_t)unit * line->c_step;
-        const float before = tilewright_load_f32(c);
-        const float input = activate(line, 0, line->gate[unit] + peephole(line, 0, unit, before));
-        const float forget =
-            line->attributes->input_forget != 0
-                ? 1.0f - input
-                : activate(line, 0, line->gate[2 * units + unit] + peephole(line, 2, unit, before));
-        float after = forget * before + input * activate(line, 1, line->gate[3 * units + unit]);
-        if (line->attributes->cell_clip > 0.0f) {
-            after =
-                tilewright_clamp(after, -line->attributes->cell_clip, line->attributes->cell_clip);
+        switch (line->attributes->cell) {
+        case TILEWRIGHT_CELL_RNN:
+            line->h[unit] = line->gate[unit];
+            break;
+        case TILEWRIGHT_CELL_GRU: {
+            const float z = line->gate[unit];
+            line->h[unit] = (1.0f - z) * line->gate[2 * units + unit] + z * line->h[unit];
+            break;
         }
-        const float output =
-            activate(line, 0, line->gate[units + unit] + peephole(line, 1, unit, after));
-        tilewright_store_f32(c, after);
-        tilewright_store_f32(line->h + (ptrdiff_t)unit * line->h_step,
-                             output * activate(line, 2, after));
+        default:
+            finish_lstm(line, unit);
+            break;
+        }
     }
 }
 
+/* The rows of the tile for one step. */
 static void step(const struct line *line, const uint8_t *x)
 {
-    switch (line->attributes->cell) {
-    case TILEWRIGHT_CELL_RNN:
-        step_rnn(line, x);
-        break;
-    case TILEWRIGHT_CELL_GRU:
-        step_gru(line, x);
-        break;
-    default:
-        step_lstm(line, x);
-        break;
+    const struct tilewright_shape *shape = line->operands[2].shape;
+    const int32_t units = line->units;
+    const int resets =
+        line->attributes->cell == TILEWRIGHT_CELL_GRU && line->attributes->linear_before_reset == 0;
+
+    for (int32_t at = 0; at < shape->extent[4]; at++) {
+        const int32_t row = shape->origin[4] + at;
+        line->gate[row] = gate_of(line, row, at, x);
+        if (resets && row == 2 * units - 1) {
+            for (int32_t unit = 0; unit < units; unit++) {
+                line->gate[units + unit] *= line->h[unit];
+            }
+        }
+    }
+    if (shape->origin[4] + shape->extent[4] == line->rows) {
+        finish(line);
     }
 }
 
@@ -192,17 +196,25 @@ static uint8_t *state_at(const struct tilewright_view *view, int32_t direction, 
            tilewright_axis_offset(view->shape, 4, entry);
 }
 
-static void start(const struct line *line, int32_t entry, int32_t operand, uint8_t *state,
-                  int32_t step_bytes)
+static void start(const struct line *line, int32_t entry, int32_t operand, float *state)
 {
     for (int32_t unit = 0; unit < line->units; unit++) {
-        float value = 0.0f;
+        state[unit] = 0.0f;
         if (operand >= 0) {
             const struct tilewright_view *view = &line->operands[operand];
-            value = tilewright_load_f32(state_at(view, line->direction, entry) +
-                                        (ptrdiff_t)unit * view->shape->stride[5]);
+            state[unit] = tilewright_load_f32(state_at(view, line->direction, entry) +
+                                              (ptrdiff_t)unit * view->shape->stride[5]);
         }
-        tilewright_store_f32(state + (ptrdiff_t)unit * step_bytes, value);
+    }
+}
+
+/* Stores a state in operand number `operand`. */
+static void leave(const struct line *line, int32_t entry, int32_t operand, const float *state)
+{
+    const struct tilewright_view *view = &line->operands[operand];
+    uint8_t *to = state_at(view, line->direction, entry);
+    for (int32_t unit = 0; unit < line->units; unit++) {
+        tilewright_store_f32(to + (ptrdiff_t)unit * view->shape->stride[5], state[unit]);
     }
 }
 
@@ -214,8 +226,7 @@ static void write_output(const struct line *line, int32_t at, int32_t entry, int
                   tilewright_axis_offset(y->shape, 4, entry);
     for (int32_t unit = 0; unit < line->units; unit++) {
         tilewright_store_f32(to + (ptrdiff_t)unit * y->shape->stride[5],
-                             valid ? tilewright_load_f32(line->h + (ptrdiff_t)unit * line->h_step)
-                                   : 0.0f);
+                             valid ? line->h[unit] : 0.0f);
     }
 }
 
@@ -230,33 +241,47 @@ static int counts(const struct line *line, int32_t at, int32_t entry)
                       tilewright_axis_offset(mask->shape, 4, entry)] != 0;
 }
 
-static void run_entry(const struct line *line, int32_t entry)
+/* The number of steps of an entry that count; those behind give zeros. */
+static int32_t length_of(const struct line *line, int32_t entry)
+{
+    if (line->attributes->lengths < 0) {
+        return INT32_MAX;
+    }
+    const struct tilewright_view *lengths = &line->operands[line->attributes->lengths];
+    return *(const int32_t *)(const void *)(lengths->base +
+                                            tilewright_axis_offset(lengths->shape, 5, entry));
+}
+
+static void run_entry(const struct line *line, int32_t entry, uint32_t flags)
 {
     const struct tilewright_recurrent_f32_attributes *attributes = line->attributes;
     const struct tilewright_view *x = &line->operands[0];
+    const struct tilewright_shape *rows = line->operands[2].shape;
     const int32_t steps = x->shape->extent[3];
-    int32_t length = steps;
+    const int32_t length = length_of(line, entry);
 
-    if (attributes->lengths >= 0) {
-        const struct tilewright_view *lengths = &line->operands[attributes->lengths];
-        length = *(const int32_t *)(const void *)(lengths->base +
-                                                  tilewright_axis_offset(lengths->shape, 5, entry));
-        length = length < 0 ? 0 : (length > steps ? steps : length);
+    if ((flags & TILEWRIGHT_FIRST) != 0) {
+        start(line, entry, attributes->initial_h, line->h);
+        if (line->c != NULL) {
+            start(line, entry, attributes->initial_c, line->c);
+        }
     }
-    start(line, entry, attributes->initial_h, line->h, line->h_step);
-    if (line->c != NULL) {
-        start(line, entry, attributes->initial_c, line->c, line->c_step);
-    }
-    for (int32_t i = 0; i < length; i++) {
-        const int32_t at = attributes->reverse[line->direction] != 0 ? length - 1 - i : i;
-        if (counts(line, at, entry)) {
+    for (int32_t i = 0; i < steps; i++) {
+        const int32_t ahead = attributes->reverse[line->direction] != 0 ? steps - 1 - i : i;
+        const int32_t at = x->shape->origin[3] + ahead;
+        if (at < length && counts(line, at, entry)) {
             step(line, x->base + tilewright_axis_offset(x->shape, 3, at) +
                            tilewright_axis_offset(x->shape, 4, entry));
         }
-        write_output(line, at, entry, 1);
+        if (rows->origin[4] + rows->extent[4] == line->rows) {
+            write_output(line, at, entry, at < length);
+        }
     }
-    for (int32_t at = length; at < steps; at++) {
-        write_output(line, at, entry, 0);
+    if ((flags & TILEWRIGHT_LAST) != 0) {
+        leave(line, entry, attributes->outputs + 1, line->h);
+        if (line->c != NULL) {
+            leave(line, entry, attributes->outputs + 2, line->c);
+        }
     }
 }
 
@@ -276,40 +301,30 @@ void tilewright_recurrent_f32(const struct tilewright_recurrent_f32_attributes *
                               const struct tilewright_view *operands, uint32_t flags)
 {
     static const int32_t gates[3] = {1, 3, 4};
-    const struct tilewright_view *y = &operands[attributes->outputs];
+    const struct tilewright_shape *y = operands[attributes->outputs].shape;
     const int lstm = attributes->cell == TILEWRIGHT_CELL_LSTM;
-    const int32_t scratch = attributes->outputs + (lstm ? 3 : 2);
-    struct line line = {attributes,
-                        operands,
-                        0,
-                        y->shape->extent[5],
-                        gates[attributes->cell],
-                        NULL,
-                        NULL,
-                        NULL,
-                        NULL,
-                        NULL,
-                        0,
-                        NULL,
-                        0,
-                        NULL,
-                        NULL};
+    const int32_t units = y->extent[5];
+    const int32_t rows = gates[attributes->cell] * units;
+    /* Parts keep what belongs to a direction of an entry; else one follows the other in scratch. */
+    const int32_t kept = flags == TILEWRIGHT_WHOLE ? 0 : rows + (lstm ? 2 : 1) * units;
+    float *gate = (float *)(void *)operands[attributes->outputs + (lstm ? 3 : 2)].base;
+    struct line line = {.attributes = attributes, .operands = operands, .units = units};
 
-    (void)flags;
-    line.gate = (float *)(void *)operands[scratch].base;
-    line.reset = (float *)(void *)(operands[scratch].base + attributes->reset_at);
-    line.h_step = operands[attributes->outputs + 1].shape->stride[5];
-    line.c_step = lstm ? operands[attributes->outputs + 2].shape->stride[5] : 0;
-    for (int32_t d = y->shape->origin[3]; d < y->shape->origin[3] + y->shape->extent[3]; d++) {
+    line.rows = rows;
+    for (int32_t d = y->origin[3]; d < y->origin[3] + y->extent[3]; d++) {
         line.direction = d;
         line.w = of_direction(operands, 1, 3, d);
         line.r = of_direction(operands, 2, 3, d);
         line.bias = of_direction(operands, attributes->bias, 4, d);
+        line.state_bias =
+            of_direction(operands, attributes->bias < 0 ? -1 : attributes->bias + 1, 4, d);
         line.peepholes = of_direction(operands, attributes->peepholes, 4, d);
-        for (int32_t b = y->shape->origin[4]; b < y->shape->origin[4] + y->shape->extent[4]; b++) {
-            line.h = state_at(&operands[attributes->outputs + 1], d, b);
-            line.c = lstm ? state_at(&operands[attributes->outputs + 2], d, b) : NULL;
-            run_entry(&line, b);
+        for (int32_t b = y->origin[4]; b < y->origin[4] + y->extent[4]; b++) {
+            line.gate = gate;
+            line.h = gate + rows;
+            line.c = lstm ? line.h + units : NULL;
+            run_entry(&line, b, flags);
+            gate += kept;
         }
     }
 }

@@ -23,7 +23,7 @@ from tilewright.planning.realise import Planned
 from tilewright.platform.target import Target
 from tilewright.platform.types import Platform
 from tilewright.rewrites.rows import without_skipped_rows
-from tilewright.tiling.problem import tiling_problem
+from tilewright.tiling.problem import TilingProblem, tiling_problem
 
 from support.objects import sanitized
 from support.planned import HOME_KINDS, NEAR_KINDS, link, near_platform, plan_of, planned
@@ -140,12 +140,17 @@ def forced(graph: Graph, number: int, seed: int) -> Forced:
             if error.code != "tile-override":
                 raise
             continue
-        reduces = any(set(layer.choice.order) & layer.problem.reductions for layer in found.layers)
+        reduces = any(set(layer.choice.order) & sums_of(layer.problem) for layer in found.layers)
         inexact = reduces and graph.tensor(graph.nodes[0].inputs[0]).dtype.value == "float32"
         tiled = generated(graph, platform, found, f"t{number}")
         near = near_platform()
         return Forced(graph, tiles, tiled, generated(graph, near, planned(graph, near), f"u{number}"), not inexact)
     raise AssertionError("not even free tiles are possible")
+
+
+def sums_of(problem: TilingProblem) -> frozenset[str]:
+    """The dimensions along which sums are cut."""
+    return problem.reductions - set(problem.sequence)
 
 
 def forced_slots(graph: Graph, platform: Platform, chance: random.Random) -> LayerBuffers:

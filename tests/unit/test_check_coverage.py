@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,6 +22,8 @@ SEQUENTIAL = Iteration.SEQUENTIAL
 def rules(dimensions: Sequence[Dimension], boxes: Sequence[Box]) -> list[Rule]:
     """What the checker says of one kernel step that is called on these boxes, in this order."""
     kernel = with_nest(Kernel("k", "tw_k", (), (), (), (), ()), *dimensions)
+    carried = (item.name for item in dimensions if item.iteration is SEQUENTIAL)
+    kernel = replace(kernel, reduction=tuple(carried))
     site = Site(kernel, 0, "layer", 0, frozenset(name for box in boxes for name in box), len(boxes), "")
     digits = [{name: Digit(lower, upper, 0, 2) for name, (lower, upper) in box.items()} for box in boxes]
     log = Log()
@@ -71,11 +74,30 @@ def test_a_dimension_without_an_index_is_whole() -> None:
     assert rules(BOTH, rows((0, 5), (5, 10))) == []
 
 
-def test_tiles_of_a_sequential_dimension_may_take_turns_with_others() -> None:
+def test_tiles_of_a_sequential_dimension_follow_each_other() -> None:
     dimensions = (Dimension("r", 10, SEQUENTIAL), Dimension("c", 6))
-    turns = [{"r": r, "c": c} for r in ((0, 5), (5, 10)) for c in ((0, 3), (3, 6))]
+    turns = [{"c": c, "r": r} for c in ((0, 3), (3, 6)) for r in ((0, 5), (5, 10))]
     assert rules(dimensions, turns) == []
     assert rules(dimensions, turns[::-1]) == [Rule.COVERAGE]
+    taking_turns = [{"r": r, "c": c} for r in ((0, 5), (5, 10)) for c in ((0, 3), (3, 6))]
+    assert rules(dimensions, taking_turns) == [Rule.BOX]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "expected"),
+    [
+        ([((0, 1), (0, 3)), ((0, 1), (3, 6)), ((1, 2), (0, 3)), ((1, 2), (3, 6))], []),
+        ([((0, 2), (0, 6))], []),
+        ([((0, 1), (0, 6)), ((1, 2), (0, 6))], []),
+        ([((0, 2), (0, 3)), ((0, 2), (3, 6))], [Rule.COVERAGE]),
+        ([((0, 1), (0, 3)), ((1, 2), (0, 3)), ((0, 1), (3, 6)), ((1, 2), (3, 6))], [Rule.COVERAGE]),
+    ],
+)
+def test_points_of_sequential_dimensions_come_in_lexicographic_order(
+    bounds: Sequence[tuple[tuple[int, int], tuple[int, int]]], expected: Sequence[Rule]
+) -> None:
+    dimensions = (Dimension("s", 2, SEQUENTIAL), Dimension("h", 6, SEQUENTIAL))
+    assert rules(dimensions, [{"s": s, "h": h} for s, h in bounds]) == expected
 
 
 def test_arrays_and_single_blocks_touch_the_same() -> None:

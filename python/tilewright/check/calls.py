@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.check.expand import Digits, Site
-from tilewright.plan import AxisRange, Kernel
+from tilewright.plan import AxisRange, Iteration, Kernel, Operand
 
 Counts = npt.NDArray[np.int64]
 
@@ -107,13 +107,25 @@ def touched(axis: AxisRange, bounds: Mapping[str, Bounds]) -> Bounds:
     return begin, np.maximum(begin, np.minimum(last // axis.divisor + 1, axis.extent))
 
 
-def progress(kernel: Kernel, digits: Digits) -> tuple[int, int]:
-    """How many tiles of the cut reduction came before this one, and how many there are."""
+def progress(kernel: Kernel, digits: Digits, write: Operand | None = None) -> tuple[int, int]:
+    """How many tiles of the cut reduction came before this one, and how many there are.
+
+    Of one result, tiles count along the indices but those of sequential dimensions that move the result's rectangle:
+    each step of a sequence may have a row of its own.
+    """
     done, total = 0, 1
     if not kernel.reduction:
         return done, total
+    own = _own_steps(kernel, write) if write is not None else frozenset()
     for name, digit in digits.items():
-        if name in kernel.reduction:
+        if name in kernel.reduction and name not in own:
             done = done * digit.count + digit.coordinate
             total *= digit.count
     return done, total
+
+
+def _own_steps(kernel: Kernel, write: Operand) -> frozenset[str]:
+    """The sequential dimensions with which a result's rectangle moves."""
+    moving = {name for axis in write.rectangle for name, _ in axis.terms}
+    steps = {item.name for item in kernel.dimensions if item.iteration is Iteration.SEQUENTIAL}
+    return frozenset(steps & moving)

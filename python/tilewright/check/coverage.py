@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 from math import prod
 
 import numpy as np
@@ -45,7 +46,7 @@ def _check_stage(group: Sequence[Calls], log: Log) -> None:
         _check_cut(dimension, lower[:, column], upper[:, column], place, log)
     if len(log.violations) == before:
         _check_points(dimensions, lower, upper, place, log)
-        _check_sequence(dimensions, lower, place, log)
+        _check_sequence(dimensions, lower, upper, place, log)
 
 
 def _check_cut(dimension: Dimension, lower: Counts, upper: Counts, place: str, log: Log) -> None:
@@ -106,17 +107,26 @@ def _cell_counts(cuts: Sequence[Counts], lower: Counts, upper: Counts, shape: tu
     return count
 
 
-def _check_sequence(dimensions: tuple[Dimension, ...], lower: Counts, place: str, log: Log) -> None:
-    """The tiles of a sequential dimension come in order, whatever the tiles of the other dimensions are."""
-    for column, dimension in enumerate(dimensions):
-        if dimension.iteration is not Iteration.SEQUENTIAL:
-            continue
-        others = np.delete(lower, column, axis=1)
-        _, group = np.unique(others, axis=0, return_inverse=True)
-        order = np.argsort(group.reshape(-1), kind="stable")
-        along, same = lower[order, column], np.diff(group.reshape(-1)[order]) == 0
-        if (same & (np.diff(along) < 0)).any():
-            log.report(Rule.COVERAGE, f"tiles of {dimension.name}, which is sequential, are out of order", place)
+def _check_sequence(dimensions: tuple[Dimension, ...], lower: Counts, upper: Counts, place: str, log: Log) -> None:
+    """The points of all sequential dimensions come in lexicographic order, for each tile of the other dimensions."""
+    columns = [number for number, item in enumerate(dimensions) if item.iteration is Iteration.SEQUENTIAL]
+    if not columns:
+        return
+    names = " and ".join(dimensions[column].name for column in columns)
+    for outer, inner in combinations(columns, 2):
+        several = upper[:, outer] - lower[:, outer] > 1
+        if (several & (upper[:, inner] - lower[:, inner] < dimensions[inner].extent)).any():
+            log.report(Rule.COVERAGE, f"tiles of {names}, which are sequential, have points of each other", place)
+            return
+    others = np.delete(lower, columns, axis=1)
+    _, group = np.unique(others, axis=0, return_inverse=True)
+    order = np.argsort(group.reshape(-1), kind="stable")
+    same = np.diff(group.reshape(-1)[order]) == 0
+    number = np.zeros(len(lower), np.int64)
+    for column in columns:
+        number = number * dimensions[column].extent + lower[:, column]
+    if (same & (np.diff(number[order]) < 0)).any():
+        log.report(Rule.COVERAGE, f"tiles of {names}, which is sequential, are out of order", place)
 
 
 def _check_reduction(calls: Calls, log: Log) -> None:
@@ -126,7 +136,7 @@ def _check_reduction(calls: Calls, log: Log) -> None:
         return
     kinds = {dimension.name: dimension.iteration for dimension in kernel.dimensions}
     turning = [name for name, digit in calls.first.items() if digit.count > 1 and name in kinds]
-    wanted = {name for name in turning if kinds.get(name) is Iteration.REDUCTION}
+    wanted = {name for name in turning if kinds[name] in (Iteration.REDUCTION, Iteration.SEQUENTIAL)}
     stated = {name for name in kernel.reduction if name in turning}
     if wanted != stated:
         message = f"accumulates over {sorted(stated)}, cut are the reductions {sorted(wanted)}"

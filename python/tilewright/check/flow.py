@@ -273,11 +273,11 @@ class Machine:
         part = seen.tracked
         if part is None:
             return
-        done, total = progress(kernel, event.digits)
+        done, total = progress(kernel, event.digits, operand)
         number = self._number(seen.buffer)
         if done + 1 < total:
             number = -number
-        self._check_partial(kernel, seen, done, event)
+        self._check_partial(kernel, seen, (done, total), event)
         if done:
             self._accumulate(seen, part, number, event)
             self._check_free(seen, part, event)
@@ -292,8 +292,9 @@ class Machine:
         self._write(seen, part, number, event)
         self._check_free(seen, part, event)
 
-    def _check_partial(self, kernel: Kernel, seen: Seen, done: int, event: Event) -> None:
-        """The tiles of a reduction come in order, each once."""
+    def _check_partial(self, kernel: Kernel, seen: Seen, parts: tuple[int, int], event: Event) -> None:
+        """The tiles of a reduction come in order, each once; ``parts`` came before, and are there in all."""
+        done, total = parts
         if not kernel.reduction:
             return
         key = (kernel.name, seen.buffer, seen.rectangle)
@@ -303,7 +304,9 @@ class Machine:
                 f"{seen.buffer} {text(seen.rectangle)}: part {done} of the reduction comes where {expected} is due"
             )
             self.log.report(Rule.REDUCTION_ORDER, message, event.site.place, event.block)
-        self.next_partial[key] = done + 1
+        self.next_partial.pop(key, None)
+        if done + 1 < total:
+            self.next_partial[key] = done + 1
 
     def _accumulate(self, seen: Seen, part: Region, number: int, event: Event) -> None:
         """Add to partial results, which must still be there."""

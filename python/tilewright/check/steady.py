@@ -230,7 +230,7 @@ class _Walk:
         return sorted(
             (kernel, name, _moved(rectangle, self._origin(name, turn)[0], -1), done)
             for (kernel, name, rectangle), done in self.machine.next_partial.items()
-            if name in self.turns.origins and done < self.totals.get(kernel, 0)
+            if name in self.turns.origins and kernel in self.totals
         )
 
     def _is_own(self, flight: Flight) -> bool:

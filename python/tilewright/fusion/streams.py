@@ -129,7 +129,7 @@ def _is_outer(inputs: list[TileOperand], read: RowRead) -> bool:
 
 def _sink(problem: TilingProblem, result: TileOperand, inputs: list[TileOperand]) -> Stream | None:
     """The layer as a sum over the rows of its only input; None if it is none, or its kernel takes all rows at once."""
-    for dimension in sorted(problem.reductions):
+    for dimension in sorted(problem.reductions - set(problem.sequence)):
         reads = list(_reads(problem, inputs, dimension)) if len(inputs) == 1 else []
         if reads and reads[0].rows.terms == ((dimension, 1),):
             return Stream(

@@ -60,31 +60,36 @@ class RecurrentAttributes(Attributes):
 def nest(node: Node, graph: Graph) -> Nest:
     """Dimensions s (steps), dir, b (entries of the batch), h (gates x units), i (inputs + units).
 
-    Only dir and b can be cut. Operands, with u units and g = gates * u: X [s, b, inputs],
-    W [dir, g, inputs], R [dir, g, u], B [dir, 2 g], lengths [b], initial_h and initial_c [dir, b, u],
-    P [dir, 3 u], mask [s, b, 1]; Y [s, dir, b, u], Y_h and Y_c [dir, b, u].
+    Of one direction, s and h can be cut too: the state is carried from step to step, and the gates of a step from row
+    to row. Operands, with u units and g = gates * u: X [s, b, inputs], W [dir, g, inputs], R [dir, g, u], B [dir, 2 g],
+    lengths [b], initial_h and initial_c [dir, b, u], P [dir, 3 u], mask [s, b, 1]; Y [s, dir, b, u], Y_h and
+    Y_c [dir, b, u].
     """
     steps, entries, inputs = graph.tensor(node.inputs[0]).shape
     directions, rows, units = graph.tensor(node.inputs[2]).shape
+    # Two directions take the steps in opposite orders, so no tile of steps serves both.
+    carried = Iteration.SEQUENTIAL if directions == 1 else Iteration.WHOLE
+    backward = node.given(RecurrentAttributes).reverse[0]
+    step = along("s", -1, steps - 1) if backward and directions == 1 else along("s")
     state = (along("dir"), along("b"), whole(units))
     maps = (
-        (whole(steps), along("b"), whole(inputs)),
-        (along("dir"), whole(rows), whole(inputs)),
-        (along("dir"), whole(rows), whole(units)),
+        (step, along("b"), whole(inputs)),
+        (along("dir"), along("h"), whole(inputs)),
+        (along("dir"), along("h"), whole(units)),
         (along("dir"), whole(2 * rows)),
         (along("b"),),
         state,
         state,
         (along("dir"), whole(3 * units)),
-        (whole(steps), along("b"), whole(1)),
+        (step, along("b"), whole(1)),
     )
     reads = tuple(axes if name else () for name, axes in zip(node.inputs, maps, strict=False))
-    written = ((whole(steps), along("dir"), along("b"), whole(units)), state, state)
+    written = ((step, along("dir"), along("b"), whole(units)), state, state)
     dimensions = (
-        Dimension("s", steps, Iteration.WHOLE),
         Dimension("dir", directions),
         Dimension("b", entries),
-        Dimension("h", rows, Iteration.WHOLE),
+        Dimension("s", steps, carried),
+        Dimension("h", rows, carried),
         Dimension("i", inputs + units, Iteration.WHOLE),
     )
     return Nest(dimensions, reads, written[: len(node.outputs)], macs_per_point=1)

@@ -14,7 +14,8 @@ class Iteration(Enum):
     """What may be done with an iteration dimension.
 
     PARALLEL: cut, reordered, split over cores. REDUCTION: cut with partial results kept.
-    SEQUENTIAL: tiles in order, state carried, not split over cores. WHOLE: never cut.
+    SEQUENTIAL: not split over cores, state carried from tile to tile in partial results; the points of all sequential
+    dimensions of an operator come in lexicographic order. WHOLE: never cut.
     """
 
     PARALLEL = "parallel"

@@ -49,7 +49,7 @@ class Field:
 
 
 def candidate_field(problem: TilingProblem, doubled: frozenset[int]) -> Field:
-    """The candidates whose tiles write every element exactly once.
+    """The candidates whose tiles write every element exactly once, and take sequences in order.
 
     ``doubled`` holds the numbers of the operands that have two or more slots where their tile changes. If it is not
     empty, candidates of several tiles without any second slot are left out: an empty ``doubled`` has them too.
@@ -60,7 +60,7 @@ def candidate_field(problem: TilingProblem, doubled: frozenset[int]) -> Field:
     counts = {name: -(-extents[name] // steps[name]) for name in problem.cuttable}
     slots = []
     near: dict[str, Counts] = {}
-    exact: Flags = np.ones(size, dtype=bool)
+    exact = _in_sequence(problem, steps)
     single: Flags = np.ones(size, dtype=bool)
     for number, operand in enumerate(problem.operands):
         if operand.write:
@@ -84,6 +84,17 @@ def candidate_field(problem: TilingProblem, doubled: frozenset[int]) -> Field:
             several = several | (count > 1)
         exact = exact & ~(several & single)
     return Field(steps, counts, tuple(slots), near).only(exact)
+
+
+def _in_sequence(problem: TilingProblem, steps: Steps) -> Flags:
+    """The candidates whose tiles take the points of a sequence in order: one at a time outside of what is cut."""
+    extents = problem.extents
+    kept: Flags = np.ones(len(next(iter(steps.values()))), dtype=bool)
+    cut: Flags = np.zeros(kept.shape, dtype=bool)
+    for name in reversed(problem.sequence):
+        kept = kept & (~cut | (steps[name] == 1))
+        cut = cut | (steps[name] < extents[name])
+    return kept
 
 
 def with_least_staged(problem: TilingProblem, field: Field) -> dict[str, Counts]:

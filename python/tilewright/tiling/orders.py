@@ -134,13 +134,19 @@ class _Totals:
 
 
 def _orders(problem: TilingProblem, counts: Mapping[str, Counts]) -> tuple[tuple[str, ...], ...]:
-    """Permutations of the cut dimensions; reductions innermost, so that one tile at a time has partial results."""
+    """Permutations of the cut dimensions; reductions innermost, so that one tile at a time has partial results.
+
+    Sequences stand outside of reductions, in the nest's order.
+    """
     cut = [name for name in problem.cuttable if (counts[name] > 1).any()]
     names = [name for name in cut if name not in problem.reductions]
-    reductions = [name for name in cut if name in problem.reductions]
+    sequence = [name for name in cut if name in problem.sequence]
+    reductions = [name for name in cut if name in problem.reductions and name not in sequence]
     fixed = max(0, len(names) - CUT_DIMENSIONS)
     return tuple(
-        (*names[:fixed], *order, *inner) for order in permutations(names[fixed:]) for inner in permutations(reductions)
+        (*names[:fixed], *order, *sequence, *inner)
+        for order in permutations(names[fixed:])
+        for inner in permutations(reductions)
     )
 
 

@@ -99,18 +99,23 @@ class TilingProblem:
 
     @property
     def reductions(self) -> frozenset[str]:
-        """The reductions among the cuttable dimensions; partial results stay near the core."""
-        if self.kernel.partial_bytes is None:
-            return frozenset()
+        """The reductions and sequences among the cuttable dimensions; partial results stay near the core."""
+        return self._cuttable_of(Iteration.REDUCTION) | frozenset(self.sequence)
+
+    @property
+    def sequence(self) -> tuple[str, ...]:
+        """The cuttable dimensions whose points come in lexicographic order, outermost first."""
+        found = self._cuttable_of(Iteration.SEQUENTIAL)
+        return tuple(dimension.name for dimension in self.kernel.nest.dimensions if dimension.name in found)
+
+    def _cuttable_of(self, iteration: Iteration) -> frozenset[str]:
         cuttable = self.cuttable
-        return frozenset(
-            dimension.name
-            for dimension in self.kernel.nest.dimensions
-            if dimension.name in cuttable and dimension.iteration is Iteration.REDUCTION
-        )
+        dimensions = self.kernel.nest.dimensions
+        return frozenset(item.name for item in dimensions if item.iteration is iteration and item.name in cuttable)
 
     def _is_cuttable_reduction(self, dimension: Dimension) -> bool:
-        if dimension.iteration is not Iteration.REDUCTION or self.kernel.partial_bytes is None:
+        carried = dimension.iteration in (Iteration.REDUCTION, Iteration.SEQUENTIAL)
+        if not carried or self.kernel.partial_bytes is None:
             return False
         # A packed constant has no strides, so a kernel that reads the constant in its home cannot skip a part.
         return not any(

@@ -1,14 +1,20 @@
-"""The kernel of RNN, GRU and LSTM."""
+"""The kernel of RNN, GRU and LSTM.
+
+Before:  a GRU of 32 units over 32 inputs, whole near the core: W and R of 96 rows, 24,576 bytes
+After:   tiles of one step and one row: x 128 bytes, rows 256, gates and state 512; R travels once for each step
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node
-from tilewright.kernels.c_structs import CStruct, Float32, Float32x6, Int32, Int32x2, Int32x6, ScratchOffset, snake
+from tilewright.kernels.c_structs import CStruct, Float32, Float32x6, Int32, Int32x2, Int32x6, snake
 from tilewright.kernels.float_common import per_point, trailing_operand
-from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice, TileSteps
+from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
+from tilewright.operators.nest import Nest, along
 from tilewright.operators.recurrent import ACTIVATIONS, GATES, RecurrentAttributes
 from tilewright.operators.recurrent import nest as nest_of
 
@@ -20,12 +26,13 @@ _TYPES = {_LENGTHS: DType.INT32, _MASK: DType.BOOL}
 
 @dataclass(frozen=True, slots=True)
 class RecurrentF32(CStruct):
-    """RNN, GRU or LSTM over a whole sequence; per direction three activations. An operand that the node leaves
-    out has number -1 here, others their position in the operand array. Operands with trailing axes: X [step,
-    entry, input], W [direction, gate * unit, input], R [direction, gate * unit, unit], B [direction, 2 * gate *
-    unit], lengths [entry], initial states [direction, entry, unit], P [direction, 3 * unit], mask [step, entry, 1] of
-    bytes, Y [step, direction, entry, unit], last states; scratch: floats for each gate of the units, and for the
-    reset state of a GRU.
+    """RNN, GRU or LSTM over steps of a sequence and rows of its gates; per direction three activations. An operand
+    that the node leaves out has number -1 here, others their position in the operand array. Operands with trailing
+    axes: X [step, entry, input], W [direction, gate * unit, input], R [direction, gate * unit, unit], the biases of
+    W and of R [direction, gate * unit], lengths [entry], initial states [direction, entry, unit], P [direction, 3 *
+    unit], mask [step, entry, 1] of bytes, Y [step, direction, entry, unit], last states. Scratch has floats for each
+    gate of the units, for the state and for the cell state of an LSTM; where steps or rows are cut, partial results
+    have them for each direction and entry of the tile. Rows are cut within one step only.
     """
 
     cell: Int32
@@ -37,14 +44,13 @@ class RecurrentF32(CStruct):
     linear_before_reset: Int32
     input_forget: Int32
     cell_clip: Annotated[Float32, "0: none"]
-    bias: Int32
+    bias: Annotated[Int32, "of W; that of R follows"]
     lengths: Int32
     initial_h: Int32
     initial_c: Int32
     peepholes: Int32
     mask: Annotated[Int32, "steps with 0 are left out: the state stays, and Y has it again"]
     outputs: Annotated[Int32, "position of Y; Y_h follows, and Y_c for LSTM"]
-    reset_at: ScratchOffset = 0
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -54,7 +60,9 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             return ()
     nest = nest_of(node, graph)
     present = [position for position, name in enumerate(node.inputs) if name]
-    where = {position: number for number, position in enumerate(present)}
+    reads = [operand for position in present for operand in _operands(node, graph, nest, position)]
+    # The two halves of the bias are operands of their own.
+    where = {position: number + (position > _BIAS and _BIAS in present) for number, position in enumerate(present)}
     given = node.given(RecurrentAttributes)
     numbers = list(ACTIVATIONS)
     forward, backward = (int(flag) for flag in given.reverse)
@@ -74,27 +82,49 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         initial_c=where.get(_INITIAL_C, -1),
         peepholes=where.get(_PEEPHOLES, -1),
         mask=where.get(_MASK, -1),
-        outputs=len(present),
+        outputs=len(reads),
     )
     return (
         KernelChoice(
             kernel=_RECURRENT,
             sources=("recurrent_f32.c",),
             nest=nest,
-            reads=tuple(trailing_operand(graph, node.inputs[p], nest.reads[p]) for p in present),
+            reads=tuple(reads),
             writes=tuple(
                 trailing_operand(graph, name, axes) for name, axes in zip(node.outputs, nest.writes, strict=True)
             ),
             attributes=attributes,
+            partial_bytes=partial(_partial_bytes, nest, node.operator),
         ),
     )
 
 
+def _operands(node: Node, graph: Graph, nest: Nest, position: int) -> tuple[TensorOperand, ...]:
+    """The operand at a position of the node's inputs; the bias of W and that of R stand in one tensor."""
+    name, axes = node.inputs[position], nest.reads[position]
+    if position != _BIAS:
+        return (trailing_operand(graph, name, axes),)
+    rows = nest.dimension("h").extent
+    return tuple(trailing_operand(graph, name, (axes[0], along("h", offset=offset))) for offset in (0, rows))
+
+
+def _line_bytes(nest: Nest, operator: str) -> int:
+    """Bytes of the gates, the state and the cell state of one direction of one entry."""
+    rows = nest.dimension("h").extent
+    states = 2 if operator == "LSTM" else 1
+    return 4 * (rows + states * rows // GATES[operator])
+
+
+def _partial_bytes(nest: Nest, operator: str, steps: TileSteps) -> int:
+    """Bytes that pass from part to part, for all directions and entries of a tile."""
+    return _line_bytes(nest, operator) * steps["dir"] * steps["b"]
+
+
 def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
-    """A row of units for each gate, and one more."""
-    rows = choice.nest.dimension("h").extent
-    units = rows // list(GATES.values())[choice.given(RecurrentF32).cell]
-    return {"gates": 4 * rows, "reset": 4 * units}
+    """What one direction of one entry needs after the other; parts have it in the partial results."""
+    cut = any(steps[name] < choice.nest.dimension(name).extent for name in ("s", "h"))
+    operator = list(GATES)[choice.given(RecurrentF32).cell]
+    return {} if cut else {"gates": _line_bytes(choice.nest, operator)}
 
 
 _RECURRENT = Kernel("tilewright_recurrent_f32", RecurrentF32, per_point(_MAC_CYCLES), scratch=_scratch)

@@ -1146,12 +1146,14 @@ void tilewright_l2_fixed(const struct tilewright_l2_fixed_attributes *attributes
 #define TILEWRIGHT_SOFTSIGN 9
 #define TILEWRIGHT_SOFTPLUS 10
 
-/* RNN, GRU or LSTM over a whole sequence; per direction three activations. An operand that the node
- * leaves out has number -1 here, others their position in the operand array. Operands with trailing
- * axes: X [step, entry, input], W [direction, gate * unit, input], R [direction, gate * unit,
- * unit], B [direction, 2 * gate * unit], lengths [entry], initial states [direction, entry, unit],
- * P [direction, 3 * unit], mask [step, entry, 1] of bytes, Y [step, direction, entry, unit], last
- * states; scratch: floats for each gate of the units, and for the reset state of a GRU. */
+/* RNN, GRU or LSTM over steps of a sequence and rows of its gates; per direction three activations.
+ * An operand that the node leaves out has number -1 here, others their position in the operand
+ * array. Operands with trailing axes: X [step, entry, input], W [direction, gate * unit, input], R
+ * [direction, gate * unit, unit], the biases of W and of R [direction, gate * unit], lengths
+ * [entry], initial states [direction, entry, unit], P [direction, 3 * unit], mask [step, entry, 1]
+ * of bytes, Y [step, direction, entry, unit], last states. Scratch has floats for each gate of the
+ * units, for the state and for the cell state of an LSTM; where steps or rows are cut, partial
+ * results have them for each direction and entry of the tile. Rows are cut within one step only. */
 struct tilewright_recurrent_f32_attributes {
     int32_t cell;
     int32_t reverse[2];
@@ -1162,16 +1164,15 @@ struct tilewright_recurrent_f32_attributes {
     int32_t linear_before_reset;
     int32_t input_forget;
     float cell_clip; /* 0: none */
-    int32_t bias;
+    int32_t bias; /* of W; that of R follows */
     int32_t lengths;
     int32_t initial_h;
     int32_t initial_c;
     int32_t peepholes;
     int32_t mask; /* steps with 0 are left out: the state stays, and Y has it again */
     int32_t outputs; /* position of Y; Y_h follows, and Y_c for LSTM */
-    int32_t reset_at; /* bytes, in scratch */
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_recurrent_f32_attributes) == 132,
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_recurrent_f32_attributes) == 128,
                        "tilewright_recurrent_f32_attributes");
 
 void tilewright_recurrent_f32(const struct tilewright_recurrent_f32_attributes *attributes,
