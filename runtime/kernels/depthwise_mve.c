@@ -175,8 +175,8 @@ TILEWRIGHT_INLINE void four(const struct tilewright_depthwise_lines *lines, cons
                             uint8_t *y, const enum tilewright_rule_kind rule)
 {
     const struct tilewright_limits limits = {lines->minimum, lines->maximum, 0, -lines->shift};
-    struct tilewright_constants constants = {
-        lines->multiplier, lines->addend, -lines->shift, 0, {0, 0, 0}};
+    struct tilewright_constants constants = {lines->multiplier, lines->addend, -lines->shift, 0, 0,
+                                             {0, 0, 0}};
     for (int32_t i = 0; i < TOGETHER; i++) {
         int32_t sum = rule == TILEWRIGHT_RULE_FOLDED ? 0 : lines->bias;
         for (int32_t t = 0; t < LANES; t++) {

@@ -202,8 +202,9 @@ TILEWRIGHT_INLINE void core(const struct tilewright_packed *job, const int32_t w
                 const ptrdiff_t to = (ptrdiff_t)channel * job->channel_stride;
 #if defined(__ARM_FEATURE_SAT)
                 const enum tilewright_dsp_limits known =
-                    rule == TILEWRIGHT_RULE_TWICE ? TILEWRIGHT_DSP_ANY
-                                                  : tilewright_dsp_limits_of(&job->limits);
+                    rule == TILEWRIGHT_RULE_AWAY || rule == TILEWRIGHT_RULE_TWICE
+                        ? TILEWRIGHT_DSP_ANY
+                        : tilewright_dsp_limits_of(&job->limits);
                 if (known == TILEWRIGHT_DSP_SIGNED) {
                     store(job, to, low + c, high + c, row, words, rule, TILEWRIGHT_DSP_SIGNED);
                     continue;
@@ -275,6 +276,7 @@ TILEWRIGHT_INLINE void called(const struct tilewright_packed *job, const struct 
                            TILEWRIGHT_RULE_FOLDED)                                                 \
     TILEWRIGHT_DEFINE_CORE(layer, suffix, pixels, TILEWRIGHT_WORDS_LAYER, TILEWRIGHT_RULE_LAYER)   \
     TILEWRIGHT_DEFINE_CORE(high, suffix, pixels, TILEWRIGHT_WORDS_HIGH, TILEWRIGHT_RULE_HIGH)      \
+    TILEWRIGHT_DEFINE_CORE(away, suffix, pixels, TILEWRIGHT_WORDS_AWAY, TILEWRIGHT_RULE_AWAY)      \
     TILEWRIGHT_DEFINE_CORE(twice, suffix, pixels, TILEWRIGHT_WORDS_TWICE, TILEWRIGHT_RULE_TWICE)
 
 #define TILEWRIGHT_DEFINE_ALL_CORES(suffix)                                                        \

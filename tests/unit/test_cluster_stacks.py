@@ -49,7 +49,7 @@ LINES = {"softmax_fixed": "softmax", "softmax_halves": "softmax", "l2_fixed": "n
 PIECES = {"binary_integer": "integer", "requantize": "requantize"}
 """Files of kernels that walk rows in pieces, and how the rows are called."""
 SIGNS = ("signed", "unsigned")
-INLINED = ("folded", "layer", "high", "twice")
+INLINED = ("folded", "layer", "high", "away", "twice")
 """Rules that cores of packed convolutions have inside."""
 RULED = {
     "conv_packed": (

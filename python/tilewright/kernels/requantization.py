@@ -30,6 +30,9 @@ _LARGEST_SHIFT = 62
 _DEAD = 0, 33
 """The multiplier and the shift of a channel whose results are the zero point."""
 
+_DEAD_SHIFT = 2
+"""The shift of such a channel where two roundings are wanted: one that one rounding may have too (rounded_once.py)."""
+
 Number = TypeVar("Number", int, float)
 Row = tuple[int, int, int]
 
@@ -47,6 +50,7 @@ class Rule(Enum):
     LAYER_EVEN = "layer_even"
     EXACT = "exact"
     RESCALE = "rescale"
+    AWAY = "away"
     TWICE = "twice"
     TWICE_ANY = "twice_any"
     TWICE_HALF = "twice_half"
@@ -64,6 +68,7 @@ WORDS = MappingProxyType(
         Rule.LAYER_EVEN: 2,
         Rule.EXACT: 4,
         Rule.RESCALE: 2,
+        Rule.AWAY: 4,
         Rule.TWICE: 4,
         Rule.TWICE_ANY: 4,
         Rule.TWICE_HALF: 4,
@@ -79,7 +84,7 @@ CHANNEL_RULES = tuple(rule for rule in Rule if rule not in (Rule.SHIFT, *WIDE_RU
 """Rules of kernels that have a row of constants for each channel."""
 
 VALUE_RULES = tuple(
-    rule for rule in Rule if rule not in (Rule.FOLDED, Rule.LAYER, Rule.LAYER_EVEN, *WIDE_RULES.values())
+    rule for rule in Rule if rule not in (Rule.FOLDED, Rule.LAYER, Rule.LAYER_EVEN, Rule.AWAY, *WIDE_RULES.values())
 )
 """Rules of kernels whose rows hold all constants."""
 
@@ -321,8 +326,9 @@ def _rounded_twice(
 ) -> Finish | None:
     """Rule TWICE where every channel shifts right and 32 bits suffice, else ``general``; wide rules are general."""
     channels = len(bias)
-    pairs = list(zip(_spread(epilogue.multiplier, channels), _spread(epilogue.shift, channels), strict=True))
     bounds = [int(bound) for bound in largest]
+    factors = zip(_spread(epilogue.multiplier, channels), _spread(epilogue.shift, channels), strict=True)
+    pairs = [_reaching(pair, bound) for pair, bound in zip(factors, bounds, strict=True)]
     if any(bound << max(shift, 0) > _INT32_MAX for bound, (_, shift) in zip(bounds, pairs, strict=True)):
         return None
     zero_point = epilogue.zero_point
@@ -333,10 +339,20 @@ def _rounded_twice(
     return Finish(general, _rows(bias, rows), epilogue.minimum, epilogue.maximum)
 
 
+def _reaching(pair: tuple[int, int], largest: int) -> tuple[int, int]:
+    """The pair, or a multiplier of 0 for a channel whose every reachable result is the zero point.
+
+    Such a channel, of weights or a scale next to 0, would decide the rule of the whole layer.
+    """
+    multiplier, shift = pair
+    product = (largest << max(shift, 0)) * multiplier + (1 << 30) >> 31
+    return pair if shift >= 0 or product >= 1 << (-shift - 1) else (0, 0)
+
+
 def _twice_row(pair: tuple[int, int], zero_point: int, largest: int) -> Row | None:
     """The constants of Rule.TWICE; None for a multiplier that does not shift right, or if 32 bits do not suffice."""
     multiplier, shift = pair
-    right = -shift if multiplier else 1
+    right = -shift if multiplier else _DEAD_SHIFT
     if not 1 <= right <= 30:
         return None
     addend = (1 << (right - 1)) + (zero_point << right)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tilewright.graph import DType, Requantize, RequantizeShift
+from tilewright.graph import DType, Requantize, RequantizeShift, RequantizeTwice
 from tilewright.kernels.requantization import Finish, Rule, finish_of
+from tilewright.kernels.scalar import rounded_once
 from tilewright.kernels.scalar.compact import compact
+from tilewright.operators.fixed_point import multiplied, quantized_multiplier
 
 Array = np.ndarray
 
@@ -22,6 +24,9 @@ def finished(finish: Finish, channel: int, sums: Array) -> Array:
     addend, word = (finish.addend, finish.shift) if len(row) == 2 else (row[2], row[3])
     if finish.rule is Rule.SHIFT:
         return np.clip((acc * row[1] + addend) >> word, finish.minimum, finish.maximum)
+    if finish.rule is Rule.AWAY:
+        raised = (acc * (row[1] % (1 << 32)) >> 32) - (acc < word >> 8) + addend
+        return np.clip(raised >> (word & 31), finish.minimum, finish.maximum)
     product = (acc << (word >> 8 & 31)) * row[1]
     raised = (product >> 32) + addend
     value = raised >> (word & 31)
@@ -31,7 +36,9 @@ def finished(finish: Finish, channel: int, sums: Array) -> Array:
     return np.clip(value, finish.minimum, finish.maximum)
 
 
-def pair(epilogue: Requantize | RequantizeShift, bias: Array, largest: Array) -> tuple[Finish, Finish]:
+def pair(
+    epilogue: Requantize | RequantizeShift | RequantizeTwice, bias: Array, largest: Array
+) -> tuple[Finish, Finish]:
     long = finish_of(epilogue, DType.INT8, bias, largest)
     assert long is not None
     return long, compact(long, largest)
@@ -107,3 +114,69 @@ def test_a_multiplier_that_is_off_by_little_is_noticed() -> None:
     )
     with pytest.raises(AssertionError):
         assert_same(long, wrong, bias, largest)
+
+
+def rounded_twice(multipliers: Array, zero_point: int, minimum: int = -128) -> RequantizeTwice:
+    factors, shifts = zip(*map(quantized_multiplier, multipliers.tolist()), strict=True)
+    return RequantizeTwice(factors, shifts, zero_point, minimum, 127)
+
+
+def assert_as_twice(finish: Finish, epilogue: RequantizeTwice, bias: Array, largest: Array) -> None:
+    """Every reachable accumulator is finished as the reference does."""
+    factors = zip(epilogue.multiplier, epilogue.shift, strict=True)
+    for channel, (reach, (factor, shift)) in enumerate(zip(largest.tolist(), factors, strict=True)):
+        sums = np.arange(-reach, reach + 1, dtype=np.int64)
+        wanted = np.clip(multiplied(sums, factor, shift) + epilogue.zero_point, epilogue.minimum, epilogue.maximum)
+        np.testing.assert_array_equal(finished(finish, channel, sums - bias[channel]), wanted)
+
+
+def random_twice(seed: int, minimum: int | None) -> tuple[RequantizeTwice, Array, Array]:
+    """Channels with multipliers of many sizes, whose accumulators reach all results and some beyond."""
+    rng = np.random.default_rng(seed)
+    multipliers = 2.0 ** -rng.uniform(2.0, 11.5, 24)
+    zero_point = int(rng.integers(-128, 128))
+    bias = rng.integers(-900, 900, 24)
+    largest = np.abs(bias) + (rng.uniform(1.0, 500.0, 24) / multipliers).astype(np.int64)
+    return rounded_twice(multipliers, zero_point, zero_point if minimum is None else minimum), bias, largest
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("minimum", "rule"), [(None, Rule.HIGH), (-128, Rule.AWAY)])
+def test_one_rounding_takes_the_place_of_two(seed: int, minimum: int | None, rule: Rule) -> None:
+    epilogue, bias, largest = random_twice(seed, minimum)
+    _, short = pair(epilogue, bias, largest)
+    assert short.rule is rule
+    assert_as_twice(short, epilogue, bias, largest)
+
+
+def test_results_below_the_zero_point_alone_are_rounded_once() -> None:
+    multipliers, bias = np.array([0.0123, 0.0071]), np.array([-50_000, -20_000])
+    largest = np.array([60_000, 60_000])
+    epilogue = RequantizeTwice(*zip(*map(quantized_multiplier, multipliers.tolist()), strict=True), 127, -128, 127)
+    _, short = pair(epilogue, bias, largest)
+    assert short.rule is Rule.HIGH
+    assert_as_twice(short, epilogue, bias, largest)
+
+
+def test_a_channel_that_reaches_nothing_does_not_decide_how_often_is_rounded() -> None:
+    multipliers, bias = np.array([0.0123, 2.0**-32, 0.0, 0.0071]), np.zeros(4, np.int64)
+    epilogue, largest = rounded_twice(multipliers, 3), np.full(4, 30_000)
+    long, short = pair(epilogue, bias, largest)
+    assert (long.rule, short.rule) == (Rule.TWICE, Rule.AWAY)
+    assert_as_twice(short, epilogue, bias, largest)
+
+
+def test_two_roundings_stay_where_a_rule_that_shifts_less_has_no_room() -> None:
+    bias, largest, epilogue = np.zeros(1, np.int64), np.full(1, 3000), rounded_twice(np.array([0.3]), 3)
+    long, short = pair(epilogue, bias, largest)
+    assert short is long
+    assert long.rule is Rule.TWICE
+
+
+@pytest.mark.parametrize("minimum", [None, -128])
+def test_an_addend_that_is_off_by_one_is_noticed(minimum: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    epilogue, bias, largest = random_twice(0, minimum)
+    right = rounded_once._addends
+    monkeypatch.setattr(rounded_once, "_addends", lambda channels, raised: right(channels, raised) + 1)
+    long, short = pair(epilogue, bias, largest)
+    assert short is long

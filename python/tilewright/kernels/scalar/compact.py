@@ -5,6 +5,8 @@ After:   rule FOLDED, rows {multiplier, addend + bias * multiplier}, the shift a
 Before:  rule HIGH, rows {bias, multiplier, addend, shift}
 After:   rule LAYER, rows {bias, multiplier}, addend and shift attributes, if one shift gives the same
          results for every reachable accumulator of every channel
+Before:  rule TWICE
+After:   rule HIGH or AWAY, if one rounding gives the same results (rounded_once.py)
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 
 from tilewright.graph import Array
 from tilewright.kernels.requantization import WORDS, Finish, Rule
+from tilewright.kernels.scalar.rounded_once import rounded_once
 
 _INT32_MAX = (1 << 31) - 1
 _LARGEST_SHIFT = 52
@@ -22,7 +25,7 @@ _LARGEST_SHIFT = 52
 
 
 def compact(finish: Finish, largest: Array) -> Finish:
-    """The finish with the shortest rows that give the same results for every reachable accumulator.
+    """The finish with the cheapest rule and rows that give the same results for every reachable accumulator.
 
     Args:
         largest: int64[channels], the largest magnitude of the finished sum, bias included.
@@ -35,6 +38,8 @@ def compact(finish: Finish, largest: Array) -> Finish:
         return _folded(finish)
     if finish.rule in (Rule.HIGH, Rule.EVEN):
         return _of_layer(finish, largest) or finish
+    if finish.rule is Rule.TWICE:
+        return rounded_once(finish, largest) or finish
     return finish
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
+from types import MappingProxyType
 from typing import Annotated
 
 import numpy as np
@@ -46,8 +47,8 @@ _PAIR = 2
 _CALLED_CYCLES = 28.0
 """Instructions for each element that a finish outside the core takes more than one inside."""
 
-_TWICE_CYCLES = 4.5
-"""Instructions for each element that rule TWICE takes beyond the other ones inside."""
+_OWN_CYCLES = MappingProxyType({Rule.TWICE: 4.5, Rule.AWAY: 2.3})
+"""Instructions for each element that some rules take beyond the other ones inside."""
 
 _FEW = 4
 """Channels below which C gathers one by one (FEW in conv_packed.c)."""
@@ -191,7 +192,7 @@ def _output_cycles(given: ConvPacked) -> float:
     """Instructions to finish an element."""
     if given.finish != "NULL":
         return 9.5 + _CALLED_CYCLES + rule_cycles(given.finish)
-    return 9.5 + _TWICE_CYCLES if f"_{Rule.TWICE.value}_" in given.products else 9.5
+    return 9.5 + next((cycles for rule, cycles in _OWN_CYCLES.items() if f"_{rule.value}_" in given.products), 0.0)
 
 
 def _backward(choice: KernelChoice, inputs: int) -> ConvPacked:

@@ -15,7 +15,7 @@ from tilewright.graph import Array
 from tilewright.kernels.integer import BLOCK
 from tilewright.kernels.requantization import Rule
 
-INLINED = (Rule.FOLDED, Rule.LAYER, Rule.HIGH, Rule.TWICE)
+INLINED = (Rule.FOLDED, Rule.LAYER, Rule.HIGH, Rule.AWAY, Rule.TWICE)
 """Rules that packed cores have inside; for any other a function is called."""
 
 _LONGEST = 252

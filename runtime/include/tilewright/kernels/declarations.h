@@ -175,6 +175,7 @@ void tilewright_conv_halves(const struct tilewright_conv_halves_attributes *attr
 #define TILEWRIGHT_WORDS_LAYER_EVEN 2
 #define TILEWRIGHT_WORDS_EXACT 4
 #define TILEWRIGHT_WORDS_RESCALE 2
+#define TILEWRIGHT_WORDS_AWAY 4
 #define TILEWRIGHT_WORDS_TWICE 4
 #define TILEWRIGHT_WORDS_TWICE_ANY 4
 #define TILEWRIGHT_WORDS_TWICE_HALF 4
@@ -186,24 +187,25 @@ extern const struct tilewright_core tilewright_core_few, tilewright_core_narrow,
 extern const struct tilewright_rule tilewright_rule_none, tilewright_rule_folded,
     tilewright_rule_high, tilewright_rule_layer, tilewright_rule_long, tilewright_rule_even,
     tilewright_rule_layer_even, tilewright_rule_exact, tilewright_rule_rescale,
-    tilewright_rule_twice, tilewright_rule_twice_any;
+    tilewright_rule_away, tilewright_rule_twice, tilewright_rule_twice_any;
 
 extern const struct tilewright_line_rule tilewright_line_rule_none, tilewright_line_rule_folded,
     tilewright_line_rule_high, tilewright_line_rule_layer, tilewright_line_rule_long,
     tilewright_line_rule_even, tilewright_line_rule_layer_even, tilewright_line_rule_exact,
-    tilewright_line_rule_rescale, tilewright_line_rule_twice, tilewright_line_rule_twice_any;
+    tilewright_line_rule_rescale, tilewright_line_rule_away, tilewright_line_rule_twice,
+    tilewright_line_rule_twice_any;
 
 tilewright_block_finish tilewright_block_none, tilewright_block_shift, tilewright_block_folded,
     tilewright_block_high, tilewright_block_layer, tilewright_block_long, tilewright_block_even,
     tilewright_block_layer_even, tilewright_block_exact, tilewright_block_rescale,
-    tilewright_block_twice, tilewright_block_twice_any, tilewright_block_twice_half,
-    tilewright_block_twice_word;
+    tilewright_block_away, tilewright_block_twice, tilewright_block_twice_any,
+    tilewright_block_twice_half, tilewright_block_twice_word;
 
 tilewright_line_finish tilewright_line_none, tilewright_line_shift, tilewright_line_folded,
     tilewright_line_high, tilewright_line_layer, tilewright_line_long, tilewright_line_even,
     tilewright_line_layer_even, tilewright_line_exact, tilewright_line_rescale,
-    tilewright_line_twice, tilewright_line_twice_any, tilewright_line_twice_half,
-    tilewright_line_twice_word;
+    tilewright_line_away, tilewright_line_twice, tilewright_line_twice_any,
+    tilewright_line_twice_half, tilewright_line_twice_word;
 
 tilewright_block_products tilewright_products_wide;
 
@@ -238,9 +240,10 @@ tilewright_packed_products tilewright_packed_folded_4_to4, tilewright_packed_fol
     tilewright_packed_folded_6_to4, tilewright_packed_folded_6_to16, tilewright_packed_layer_4_to4,
     tilewright_packed_layer_4_to16, tilewright_packed_layer_6_to4, tilewright_packed_layer_6_to16,
     tilewright_packed_high_4_to4, tilewright_packed_high_4_to16, tilewright_packed_high_6_to4,
-    tilewright_packed_high_6_to16, tilewright_packed_twice_4_to4, tilewright_packed_twice_4_to16,
-    tilewright_packed_twice_6_to4, tilewright_packed_twice_6_to16, tilewright_packed_any_4_to4,
-    tilewright_packed_any_4_to16;
+    tilewright_packed_high_6_to16, tilewright_packed_away_4_to4, tilewright_packed_away_4_to16,
+    tilewright_packed_away_6_to4, tilewright_packed_away_6_to16, tilewright_packed_twice_4_to4,
+    tilewright_packed_twice_4_to16, tilewright_packed_twice_6_to4, tilewright_packed_twice_6_to16,
+    tilewright_packed_any_4_to4, tilewright_packed_any_4_to16;
 
 tilewright_pack tilewright_pack_signed_4, tilewright_pack_signed_6, tilewright_pack_unsigned_4,
     tilewright_pack_unsigned_6;
@@ -481,9 +484,10 @@ void tilewright_fully_connected_integer(const struct tilewright_fully_connected_
     const struct tilewright_view *operands, uint32_t flags);
 
 tilewright_packed_block tilewright_packed_block_signed_folded, tilewright_packed_block_signed_layer,
-    tilewright_packed_block_signed_high, tilewright_packed_block_signed_twice,
-    tilewright_packed_block_signed_any, tilewright_packed_block_unsigned_folded,
-    tilewright_packed_block_unsigned_layer, tilewright_packed_block_unsigned_high,
+    tilewright_packed_block_signed_high, tilewright_packed_block_signed_away,
+    tilewright_packed_block_signed_twice, tilewright_packed_block_signed_any,
+    tilewright_packed_block_unsigned_folded, tilewright_packed_block_unsigned_layer,
+    tilewright_packed_block_unsigned_high, tilewright_packed_block_unsigned_away,
     tilewright_packed_block_unsigned_twice, tilewright_packed_block_unsigned_any;
 
 /* Products of 8-bit vectors with a constant matrix: y[row, n] = bias[n] + sum x[row, k] * w[n, k].

@@ -29,6 +29,8 @@ extern "C" {
  *   layer_even  bias, m                  as even, with A and S
  *   exact       bias, m, zero point, s   sum * m / 2^s rounded half to even, + zero point
  *   rescale     bias, m as a float       (float)sum * m, as float
+ *   away        bias, 2m, a, s and d     (high(sum * 2m) + a) >> s, with a - 1 for a where sum < d; 2m is
+ *                                        unsigned
  *   twice       bias, 2m, a, s           v = sum * m / 2^31 rounded half up, then v / 2^s rounded half
  *                                        away from zero, + zero point; 2m is unsigned
  *   twice_any   bias, 2m, zero point, s and left   as twice, of sum << left; twice_half and
@@ -36,9 +38,10 @@ extern "C" {
  *
  * The sum contains the bias already; the addend of folded, which has none, contains bias * m. Addends
  * of all rules but long contain the half that rounds, 2^s / 2; those of high, layer, even,
- * layer_even and twice also the zero point, as zero point * 2^s. The last word of even, like S of
+ * layer_even, away and twice also the zero point, as zero point * 2^s. The last word of even, like S of
  * layer_even, is three numbers: s in bits 0 to 4, left in bits 8 to 12, the zero point's lowest bit
- * in bit 16; that of twice_any has s and left. In rule twice s is at least 1. */
+ * in bit 16; that of twice_any has s and left, that of away s in bits 0 to 7 and d above. In rule
+ * twice s is at least 1. */
 /* clang-format on */
 
 /* The constants of a rule that all channels of a layer share. */
@@ -175,6 +178,12 @@ TILEWRIGHT_INLINE int32_t tilewright_high_up(int32_t value, int32_t doubled)
 {
     const int64_t product = (int64_t)value * (int64_t)(uint32_t)doubled;
     return (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);
+}
+
+/* value * doubled / 2^32, rounded down; doubled is unsigned. */
+TILEWRIGHT_INLINE int32_t tilewright_high_down(int32_t value, int32_t doubled)
+{
+    return (int32_t)((int64_t)value * (int64_t)(uint32_t)doubled >> 32);
 }
 
 /* value / 2^shift, rounded half away from zero; shift from 0 to 31. */

@@ -21,6 +21,7 @@ enum tilewright_rule_kind {
     TILEWRIGHT_RULE_LAYER_EVEN,
     TILEWRIGHT_RULE_EXACT,
     TILEWRIGHT_RULE_RESCALE,
+    TILEWRIGHT_RULE_AWAY,
     TILEWRIGHT_RULE_TWICE,
     TILEWRIGHT_RULE_TWICE_ANY,
     TILEWRIGHT_RULE_TWICE_HALF,
@@ -30,6 +31,7 @@ enum tilewright_rule_kind {
 struct tilewright_constants {
     int32_t multiplier, addend, shift;
     int32_t left;
+    int32_t raised;
     struct tilewright_even even;
 };
 
@@ -38,7 +40,7 @@ tilewright_constants_of(const int32_t *row, const struct tilewright_limits *limi
                         const enum tilewright_rule_kind rule)
 {
     const int32_t of_layer = rule == TILEWRIGHT_RULE_LAYER || rule == TILEWRIGHT_RULE_LAYER_EVEN;
-    struct tilewright_constants constants = {0, 0, 0, 0, {0, 0, 0}};
+    struct tilewright_constants constants = {0, 0, 0, 0, 0, {0, 0, 0}};
     if (rule == TILEWRIGHT_RULE_FOLDED) {
         constants.multiplier = row[0];
         constants.addend = row[1];
@@ -53,6 +55,7 @@ tilewright_constants_of(const int32_t *row, const struct tilewright_limits *limi
         constants.addend = addend;
         constants.shift = shift;
         constants.left = shift >> 8 & 31;
+        constants.raised = shift >> 8;
         constants.even.addend = addend;
         constants.even.shift = shift & 31;
         constants.even.odd = shift >> 16;
@@ -147,6 +150,12 @@ TILEWRIGHT_INLINE void tilewright_store_sum(uint8_t *out, int32_t sum,
     case TILEWRIGHT_RULE_EXACT:
         *out = (uint8_t)tilewright_limit(
             tilewright_round_even(product, constants.shift) + constants.addend, minimum, maximum);
+        break;
+    case TILEWRIGHT_RULE_AWAY:
+        *out = (uint8_t)tilewright_clamp_integer((tilewright_high_down(sum, constants.multiplier) -
+                                                  (sum < constants.raised) + constants.addend) >>
+                                                     constants.even.shift,
+                                                 minimum, maximum);
         break;
     case TILEWRIGHT_RULE_TWICE: {
         /* An arithmetic shift rounds halves up; of negative numbers, less one, it rounds them down.
