@@ -21,15 +21,15 @@ from tilewright.graph import Graph
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.plan import BufferKind
 from tilewright.planning.decide import Decider
-from tilewright.planning.near_groups import RowGroup
 from tilewright.planning.prepare import Prepared
+from tilewright.planning.row_group import RowGroup
 from tilewright.planning.spill import at_homes, travelling, with_homes
 from tilewright.platform import Platform
 from tilewright.schedule.tile_loops import ScheduledLayer
 from tilewright.storage.homes import Homes, near_home
 from tilewright.storage.overlaps import LayerUse, Overlap, find_overlaps, layer_use, raster_use
 from tilewright.tiling.alike import form
-from tilewright.tiling.layer_facts import layer_facts
+from tilewright.tiling.layer_facts import link_bytes
 from tilewright.tiling.problem import TILE_ALIGN_BYTES, TilingProblem
 
 MOST_STATES = 64
@@ -90,11 +90,14 @@ class _Shared:
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """The cheapest way to have run some layers: its cost, tensors that stayed, parts, the last first, and groups."""
+    """The cheapest way to have run some layers: its cost, the way before, the last part, and the number of groups.
+
+    ``added`` are the tensors that the last part makes and that stay.
+    """
 
     cost: tuple[int, int]
-    roots: Roots
-    parts: tuple[_Way, ScheduledLayer | RowGroup] | None = None
+    before: tuple[_Way, ScheduledLayer | RowGroup] | None = None
+    added: Roots = frozenset()
     groups: int = 0
 
     def rank(self, price: int) -> tuple[int, int, int]:
@@ -155,10 +158,12 @@ class NearSearch:
         stays: the tensors that may stay.
         pool: where they stay.
         sizes: bytes of each.
+        born, dying: for each layer, those that live from it on, and those that it is the last to need.
         uses: for each layer, those that it reads or writes.
         shared: for each layer, outputs that may lie over an input.
         problems: a layer's problems by its number and those of its tensors that stay.
         known: what was chosen so far, by what layers that are alike have in common.
+        alone: what was chosen for a layer beside which nothing stays, by its number.
         left: how often tiles may still be chosen.
         groups: layers that may run as a group, by the number of the first.
     """
@@ -167,10 +172,13 @@ class NearSearch:
     stays: Sequence[Stay]
     pool: str = field(init=False)
     sizes: dict[str, int] = field(init=False)
+    born: list[list[str]] = field(init=False)
+    dying: list[list[str]] = field(init=False)
     uses: list[Roots] = field(init=False)
     shared: list[list[_Shared]] = field(init=False)
     problems: dict[tuple[int, Roots], tuple[Sequence[TilingProblem], Hashable]] = field(default_factory=dict)
     known: dict[Hashable, list[_Chosen]] = field(default_factory=dict)
+    alone: dict[int, _Chosen] = field(default_factory=dict)
     left: int = MOST_CHOICES
     groups: Mapping[int, Sequence[RowGroup]] = field(default_factory=dict)
 
@@ -183,6 +191,10 @@ class NearSearch:
             frozenset(roots[item.tensor] for way in ways for item in way.operands if item.tensor is not None) & all_of
             for ways in self.decider.prepared.problems
         ]
+        self.born, self.dying = [[] for _ in self.uses], [[] for _ in self.uses]
+        for item in self.stays:
+            self.born[item.first].append(item.root)
+            self.dying[item.last].append(item.root)
         self.shared = list(self._shared())
 
     @property
@@ -199,7 +211,7 @@ class NearSearch:
             price: how many quarters of a cycle, or of what the objective counts, a byte moved is worth beside.
         """
         behind: list[Ways] = [{} for _ in range(len(self.uses) + 1)]
-        behind[0] = {frozenset(): _Way((0, 0), frozenset())}
+        behind[0] = {frozenset(): _Way((0, 0))}
         for number in range(len(self.uses)):
             ways = _best_of(behind[number], price)
             found = [(number + 1, item) for item in self._behind(number, ways, reserved.get(number, 0))]
@@ -210,24 +222,25 @@ class NearSearch:
                 if known is None or way.rank(price) < known.rank(price):
                     behind[end][alive] = way
         (way,) = behind[-1].values()
-        return NearTensors(tuple(sorted(way.roots)), tuple(_parts(way)), way.cost)
+        taken = _ways_to(way)
+        roots = sorted(root for item in taken for root in item.added)
+        return NearTensors(tuple(roots), tuple(item.before[1] for item in taken if item.before is not None), way.cost)
 
     def _behind(self, number: int, ways: Ways, reserved: int) -> Iterator[tuple[Roots, _Way]]:
         """The tensors that live behind a layer, with a way; ``ways`` are those before it."""
-        born = [item.root for item in self.stays if item.first == number]
-        dying = {item.root for item in self.stays if item.last == number}
+        born, dying = self.born[number], set(self.dying[number])
         for (alive, way), added in product(ways.items(), _subsets(born)):
             chosen = self._beside(number, alive | added, reserved)
             if chosen is None or chosen.layer is None:
                 continue
             cost = (way.cost[0] + chosen.cost[0], way.cost[1] + chosen.cost[1])
-            yield (alive | added) - dying, _Way(cost, way.roots | added, (way, chosen.layer), way.groups)
+            yield (alive | added) - dying, _Way(cost, (way, chosen.layer), added, way.groups)
 
     def _behind_group(self, group: RowGroup, ways: Ways, reserved: Mapping[int, int]) -> Iterator[tuple[Roots, _Way]]:
         """The tensors that live behind a group, with a way; ``ways`` are those before its first layer."""
         first, end = group.interval.first, group.interval.end
-        born = [item.root for item in self.stays if item.root == group.made and item.first == end - 1]
-        dying = {item.root for item in self.stays if first <= item.last < end}
+        born = [root for root in self.born[end - 1] if root == group.made]
+        dying = {root for roots in self.dying[first:end] for root in roots}
         free = self.room - max(reserved.get(number, 0) for number in range(first, end))
         for (alive, way), added in product(ways.items(), _subsets(born)):
             living = alive | added
@@ -236,13 +249,12 @@ class NearSearch:
             if size + sum(self.sizes[root] for root in living) <= free:
                 prices = [way.cost, group.cost, *(item.cost for item in crossing)]
                 cost = sum(item[0] for item in prices), sum(item[1] for item in prices)
-                yield living - dying, _Way(cost, way.roots | added, (way, group), way.groups + 1)
+                yield living - dying, _Way(cost, (way, group), added, way.groups + 1)
 
     def _beside(self, number: int, living: Roots, reserved: int) -> _Chosen | None:
         """The best tiles of a layer beside living tensors, and beside reserved bytes; None if there are none."""
         if not living:
-            layer = self.decider.choose(number, self.decider.capacities)
-            return _Chosen(UNLIMITED, layer=layer, cost=_cost(layer))
+            return self._alone(number)
         room = self.room - reserved - sum(self.sizes[root] for root in living)
         own = living & self.uses[number]
         for item in self.shared[number]:
@@ -251,6 +263,13 @@ class NearSearch:
                 if found is not None and _may_share(item, found.layer):
                     return found
         return self._chosen(number, own, room)
+
+    def _alone(self, number: int) -> _Chosen:
+        """The best tiles of a layer beside nothing."""
+        if number not in self.alone:
+            layer = self.decider.choose(number, self.decider.capacities)
+            self.alone[number] = _Chosen(UNLIMITED, layer=layer, cost=_cost(layer))
+        return self.alone[number]
 
     def _chosen(self, number: int, own: Roots, room: int) -> _Chosen | None:
         problems, key = self._problems(number, own)
@@ -330,7 +349,7 @@ def _may_share(item: _Shared, layer: ScheduledLayer | None) -> bool:
 
 def _cost(layer: ScheduledLayer) -> tuple[int, int]:
     """What a layer's tiles cost in the unit of the objective, and the bytes that they move."""
-    return layer.choice.cost, sum(size for _, size in layer_facts(layer.problem, layer.choice).link_bytes)
+    return layer.choice.cost, sum(link_bytes(layer.problem, layer.choice).values())
 
 
 def _subsets(roots: Sequence[str]) -> Iterator[Roots]:
@@ -346,9 +365,9 @@ def _best_of(ways: Ways, price: int) -> Ways:
     return {alive: ways[alive] for alive in ranked[:MOST_STATES]}
 
 
-def _parts(way: _Way) -> list[ScheduledLayer | RowGroup]:
-    found = []
-    while way.parts is not None:
-        way, part = way.parts
-        found.append(part)
+def _ways_to(way: _Way) -> list[_Way]:
+    """The ways that led to a way, from the first on, and the way itself."""
+    found = [way]
+    while found[-1].before is not None:
+        found.append(found[-1].before[0])
     return found[::-1]

@@ -7,6 +7,7 @@ of candidate steps; results are arrays over the candidates.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -129,8 +130,10 @@ def moved_elements(
     dimension that is cut is shorter by ``shift``.
     """
     total = 1
-    for group in _independent_axes(operand):
-        total *= _elements_of(group, steps, extents, kept, shift)
+    for group in _independent_axes(operand.axes, operand.extents):
+        names = sorted({name for axis in group for name, _ in axis.terms})
+        lengths = tuple((name, steps[name], extents[name]) for name in names)
+        total *= _elements_of(group, lengths, kept, shift)
     return total
 
 
@@ -141,16 +144,18 @@ def needed_elements(operand: TileOperand, cuttable: Collection[str], extents: Ma
     """
     total = 1
     for axis, extent in zip(operand.axes, operand.extents, strict=True):
-        uncut = {name: length for name, length in extents.items() if name not in cuttable}
-        total *= _needed(axis_range(axis, extent, uncut), extents)
+        uncut = {name: extents[name] for name, _ in axis.terms if name not in cuttable}
+        ranged = axis_range(axis, extent, uncut)
+        total *= _needed(ranged, tuple(extents[name] for name, _ in ranged.terms))
     return total
 
 
-def _needed(axis: AxisRange, extents: Mapping[str, int]) -> int:
-    """Elements of the union of an axis's intervals over all points of its dimensions."""
+@lru_cache(maxsize=4096)
+def _needed(axis: AxisRange, lengths: tuple[int, ...]) -> int:
+    """Elements of the union of an axis's intervals over all points of its dimensions, whose extents are ``lengths``."""
     points: Counts = np.zeros(1, dtype=np.int64)
-    for name, stride in axis.terms:
-        points = (points[:, None] + stride * np.arange(extents[name], dtype=np.int64)[None, :]).reshape(-1)
+    for (_, stride), length in zip(axis.terms, lengths, strict=True):
+        points = (points[:, None] + stride * np.arange(length, dtype=np.int64)[None, :]).reshape(-1)
     begin = np.clip((points + axis.first_offset) // axis.divisor, 0, axis.extent)
     end = np.clip((points + axis.last_offset) // axis.divisor + 1, begin, axis.extent)
     edges = np.zeros(axis.extent + 1, dtype=np.int64)
@@ -159,10 +164,11 @@ def _needed(axis: AxisRange, extents: Mapping[str, int]) -> int:
     return int(np.count_nonzero(np.cumsum(edges)[:-1] > 0))
 
 
-def _independent_axes(operand: TileOperand) -> list[list[AxisRange]]:
-    """Axes grouped so that different groups share no dimension."""
+@lru_cache(maxsize=4096)
+def _independent_axes(axes: tuple[AxisMap, ...], extents: tuple[int, ...]) -> tuple[tuple[AxisRange, ...], ...]:
+    """An operand's axes grouped so that different groups share no dimension."""
     groups: list[tuple[set[str], list[AxisRange]]] = []
-    for axis, extent in zip(operand.axes, operand.extents, strict=True):
+    for axis, extent in zip(axes, extents, strict=True):
         names = {name for name, _ in axis.terms}
         members = [axis_range(axis, extent, {})]
         for other in [group for group in groups if group[0] & names]:
@@ -170,24 +176,20 @@ def _independent_axes(operand: TileOperand) -> list[list[AxisRange]]:
             members = other[1] + members
             groups.remove(other)
         groups.append((names, members))
-    return [members for _, members in groups]
+    return tuple(tuple(members) for _, members in groups)
 
 
-def _elements_of(
-    axes: list[AxisRange], steps: Mapping[str, int], extents: Mapping[str, int], kept: str, shift: int
-) -> int:
-    names = sorted({name for axis in axes for name, _ in axis.terms})
-    shifts = {name: shift if steps[name] < extents[name] else 0 for name in names}
+@lru_cache(maxsize=4096)
+def _elements_of(axes: tuple[AxisRange, ...], lengths: tuple[tuple[str, int, int], ...], kept: str, shift: int) -> int:
+    """``moved_elements`` of some axes; ``lengths`` has name, step and extent of each of their dimensions."""
+    steps = {name: step for name, step, _ in lengths}
     spans = [
-        [
-            (max(lower, 0), min(lower + steps[name], extents[name]))
-            for lower in range(-shifts[name], extents[name], steps[name])
-        ]
-        for name in names
+        [(max(lower, 0), min(lower + step, extent)) for lower in range(-shift if step < extent else 0, extent, step)]
+        for _, step, extent in lengths
     ]
     total = 0
     for bounds in product(*spans):
-        box = dict(zip(names, bounds, strict=True))
+        box = dict(zip(steps, bounds, strict=True))
         elements = 1
         for axis in axes:
             lower, upper = clipped(axis, box)

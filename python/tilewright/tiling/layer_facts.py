@@ -24,22 +24,7 @@ def layer_facts(problem: TilingProblem, choice: TileChoice, others: tuple[Kernel
     """
     extents = problem.extents
     counts = _counts(problem, choice)
-    moved: dict[str, int] = {}
-    compulsory: dict[str, int] = {}
-    for position, operand in enumerate(problem.operands):
-        if operand.link is None:
-            continue
-        once = needed_elements(operand, problem.cuttable, extents) * operand.element_bytes
-        for far, staging in zip(operand.far_links, choice.staging(position), strict=True):
-            moved[far.name] = moved.get(far.name, 0) + staging.link_bytes
-            compulsory[far.name] = compulsory.get(far.name, 0) + once
-        distinct = prod(int(counts[name]) for name in operand.dimensions if name in counts)
-        loads = int(rounds(choice.order, counts, operand))
-        link = operand.link.name
-        elements = moved_elements(operand, choice.steps, extents, choice.kept_along(position), choice.shift)
-        total = elements * operand.element_bytes * loads // distinct
-        moved[link] = moved.get(link, 0) + total
-        compulsory[link] = compulsory.get(link, 0) + once
+    moved = link_bytes(problem, choice)
     nest = problem.kernel.nest
     return LayerFacts(
         name=problem.node.name,
@@ -53,12 +38,41 @@ def layer_facts(problem: TilingProblem, choice: TileChoice, others: tuple[Kernel
             (operand.name, copies) for operand, copies in zip(problem.operands, choice.copies, strict=True) if copies
         ),
         link_bytes=tuple(sorted(moved.items())),
-        compulsory_link_bytes=tuple(sorted(compulsory.items())),
+        compulsory_link_bytes=tuple(sorted(_compulsory_bytes(problem).items())),
         predicted_cycles=choice.predicted_cycles,
         work=_work(problem, choice, moved),
         reasons=_reasons(problem, choice, others),
         symbol=problem.kernel.symbol if problem.kernel.called else "",
     )
+
+
+def link_bytes(problem: TilingProblem, choice: TileChoice) -> dict[str, int]:
+    """Bytes that the layer's tiles move over each link."""
+    counts = _counts(problem, choice)
+    moved: dict[str, int] = {}
+    for position, operand in enumerate(problem.operands):
+        if operand.link is None:
+            continue
+        for far, staging in zip(operand.far_links, choice.staging(position), strict=True):
+            moved[far.name] = moved.get(far.name, 0) + staging.link_bytes
+        distinct = prod(int(counts[name]) for name in operand.dimensions if name in counts)
+        loads = int(rounds(choice.order, counts, operand))
+        elements = moved_elements(operand, choice.steps, problem.extents, choice.kept_along(position), choice.shift)
+        total = elements * operand.element_bytes * loads // distinct
+        moved[operand.link.name] = moved.get(operand.link.name, 0) + total
+    return moved
+
+
+def _compulsory_bytes(problem: TilingProblem) -> dict[str, int]:
+    """Bytes that have to move over each link under any tiling."""
+    extents, cuttable = problem.extents, problem.cuttable
+    compulsory: dict[str, int] = {}
+    for operand in problem.operands:
+        links = [] if operand.link is None else [*operand.far_links, operand.link]
+        once = needed_elements(operand, cuttable, extents) * operand.element_bytes if links else 0
+        for link in links:
+            compulsory[link.name] = compulsory.get(link.name, 0) + once
+    return compulsory
 
 
 def _counts(problem: TilingProblem, choice: TileChoice) -> dict[str, Counts]:
