@@ -133,6 +133,13 @@ class Layers:
         rows = self.given.get(number, timed.step)
         return rows == timed.step or (timed.count == 1 and rows >= timed.stream.extent)
 
+    def sizes(self) -> list[list[int]]:
+        """For each of ``BLOCK_ELEMENTS`` the rows of a block of each layer; 0 for a layer that cannot run by rows."""
+        return [
+            [0 if stream is None else self.rows(number, elements) for number, stream in enumerate(self.streams)]
+            for elements in BLOCK_ELEMENTS
+        ]
+
     def rows(self, number: int, elements: int) -> int:
         """The rows of layer ``number`` that have at least so many positions; all of them where these are fewer."""
         stream = self.streams[number]
@@ -222,10 +229,7 @@ def intervals(layers: Layers, most_bytes: int) -> Iterator[Interval]:
 
     Blocks of another size are left out where they need no fewer bytes and no fewer cycles.
     """
-    sizes = [
-        [0 if stream is None else layers.rows(number, elements) for number, stream in enumerate(layers.streams)]
-        for elements in BLOCK_ELEMENTS
-    ]
+    sizes = layers.sizes()
     for first in range(len(layers.problems)):
         found: dict[int, list[Interval]] = {}
         tried: list[list[int]] = []

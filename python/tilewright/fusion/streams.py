@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +38,7 @@ class RowRead:
     def rate(self) -> Fraction:
         """Rows of the tensor for each row of the stream's result."""
         ((_, stride),) = self.rows.terms
-        return Fraction(stride, self.rows.divisor)
+        return _fraction(stride, self.rows.divisor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,9 @@ class Stream:
     held: frozenset[str]
     is_sink: bool = False
     row_bytes: int = 1
+
+
+_fraction = lru_cache(maxsize=1024)(Fraction)
 
 
 def stream_of(problem: TilingProblem) -> Stream | None:

@@ -74,9 +74,9 @@ class Timetable:
         rings: by tensor between stages that a later stage reads.
         sums: results of sinks, which no stage can read.
         delayed: numbers of stages that begin later than their inputs allow.
-        known: what was computed of two stages, one of which reads what the other makes; tables of the same streams
-            may share it. By result, number of the read, and times of both stages against each other: iterations by
-            which the reader is behind its maker's first block; rows of the ring and whether they pass.
+        known: what was computed of two stages, one of which reads what the other makes; tables may share it. By rows
+            that are read, and times of both stages against each other: iterations by which the reader is behind its
+            maker's first block; rows of the ring and whether they pass.
     """
 
     stages: list[Timed] = field(default_factory=list)
@@ -159,19 +159,24 @@ class Timetable:
             if read.tensor not in self.makers:
                 continue
             maker = self.stages[self.makers[read.tensor]]
-            key = ("behind", *_pair(maker, timed, number))
-            if key not in self.known:
-                self.known[key] = iterations_behind(maker, timed, read), False
-            firsts.append(maker.first + self.known[key][0])
+            firsts.append(maker.first + self._behind(maker, timed, number))
         return max(firsts)
+
+    def _behind(self, maker: Timed, reader: Timed, number: int) -> int:
+        """``iterations_behind`` for the reader's read of that number."""
+        read = reader.stream.reads[number]
+        key = ("behind", *_pair(maker, reader, read))
+        if key not in self.known:
+            self.known[key] = iterations_behind(maker, reader, read), False
+        return self.known[key][0]
 
     def _widen(self, number: int, reader: Timed) -> None:
         """Make room in the ring for what ``reader`` still needs whenever rows are written."""
         read = reader.stream.reads[number]
         maker = self.stages[self.makers[read.tensor]]
-        key = ("ring", reader.first - maker.first, *_pair(maker, reader, number))
+        is_ring = read.may_be_ring and maker.stream.may_be_ring
+        key = ("ring", is_ring, reader.first - maker.first, *_pair(maker, reader, read))
         if key not in self.known:
-            is_ring = read.may_be_ring and maker.stream.may_be_ring
             rows = rows_between(maker, reader, read) if is_ring else maker.stream.extent
             self.known[key] = rows, is_passing(maker, reader, read)
         needed, passes = self.known[key]
@@ -187,12 +192,12 @@ class Timetable:
         hold rows until the longer branch has made its own. A delayed branch keeps more rows of its input, which the
         other branch may read too.
         """
-        for read in reader.stream.reads:
+        for position, read in enumerate(reader.stream.reads):
             number = self.makers.get(read.tensor)
             if number is None or len(self._readers(read.tensor)) != 1:
                 continue
             maker = self.stages[number]
-            slack = reader.first - maker.first - iterations_behind(maker, reader, read)
+            slack = reader.first - maker.first - self._behind(maker, reader, position)
             if slack <= 0:
                 continue
             stages, rings, bytes_before = list(self.stages), dict(self.rings), self._ring_bytes()
@@ -227,10 +232,10 @@ class Timetable:
         return sum(stream.row_bytes * min(ring.rows, stream.extent) for stream, ring in rows)
 
 
-def _pair(maker: Timed, reader: Timed, number: int) -> tuple[object, ...]:
-    """A key for ``known``: two stages but for the iterations at which they begin; ``number`` is the reader's read."""
-    stream = reader.stream
-    return stream.written, number, maker.step, maker.every, maker.shift, reader.step, reader.every, reader.shift
+def _pair(maker: Timed, reader: Timed, read: RowRead) -> tuple[object, ...]:
+    """A key for ``known``: what two stages have to do with each other but for the iterations at which they begin."""
+    made = (maker.stream.extent, maker.step, maker.every, maker.shift)
+    return (*made, reader.stream.extent, reader.step, reader.every, reader.shift, read.rows)
 
 
 _ANY_TIME = -(1 << 40)

@@ -17,10 +17,11 @@ from tilewright.placement import DoesNotFit
 from tilewright.plan.lifetimes import layer_at
 from tilewright.planning.decide import Decider, cost_of
 from tilewright.planning.decisions import Decisions
-from tilewright.planning.near_groups import RowGroup, RowGroups, row_groups
+from tilewright.planning.near_groups import RowGroups, row_groups
 from tilewright.planning.near_stays import NearSearch, NearTensors, near_tensors
 from tilewright.planning.prepare import Prepared
 from tilewright.planning.realise import Planned, realise, schedule_of
+from tilewright.planning.row_group import RowGroup
 from tilewright.planning.spill import travelling, with_homes
 from tilewright.schedule.group_loops import group_name
 from tilewright.schedule.tile_loops import ScheduledLayer
