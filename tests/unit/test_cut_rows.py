@@ -16,7 +16,7 @@ from support.planned import far_platform, near_platform, planned
 from support.single_node import single_node
 from tilewright.base.errors import TilewrightError
 from tilewright.check import check
-from tilewright.graph import Array, Graph
+from tilewright.graph import Array, Graph, Requantize
 from tilewright.options import CompileOptions
 from tilewright.pipeline import imported_graph, plan_model, sized_platform
 
@@ -149,3 +149,90 @@ def layer_norm(x: Array, constants: dict[str, Array]) -> Array:
     centred = x - x.mean(-1, keepdims=True)
     normal = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-3) * constants["scale"]
     return np.asarray(normal + constants.get("bias", 0.0))
+
+
+def cut_and_whole(graph: Graph, symbol: str, steps: tuple[tuple[str, int], ...], number: int) -> Forced:
+    """The graph in tiles, for which the kernel is ``symbol``, beside the graph in one tile."""
+    near, chip = near_platform(), levels_platform(asynchronous=number % 2 == 1, homes="l3")
+    found = planned(graph, chip, tiles=((graph.nodes[0].name, steps),))
+    assert found.layers[0].problem.kernel.symbol == symbol
+    tiled = generated(graph, chip, found, f"t{number}")
+    return Forced(graph, steps, tiled, generated(graph, near, planned(graph, near), f"u{number}"), True)
+
+
+MEAN = {"strides": (1, 1), "dilations": (1, 1), "pads": (0, 0, 0, 0)}
+
+
+@needs_host_compiler
+def test_means_of_images_have_the_bits_of_the_whole_in_parts(tmp_path: Path) -> None:
+    cases = []
+    for number, steps in enumerate(({"kh": 1, "kw": 2}, {"kh": 3, "c": 2}, {"kh": 1, "kw": 4, "c": 1}, {"kh": 5})):
+        given = {**MEAN, "kernel": (5, 7), "count_include_pad": False, "x_zero_point": 0}
+        graph = single_node("AveragePool", [np.zeros((2, 3, 5, 7), np.float32)], given, (2, 3, 1, 1))
+        symbol = "tilewright_average_pool_f32" if steps == {"kh": 5} else "tilewright_average_rows_f32"
+        cases.append(cut_and_whole(graph, symbol, tuple(steps.items()), number))
+    assert differences(cases, tmp_path / "runs", tmp_path / "objects", 0) == []
+
+
+def test_the_mean_of_an_image_takes_three_words() -> None:
+    given = {**MEAN, "kernel": (5, 7), "count_include_pad": False, "x_zero_point": 0}
+    graph = single_node("AveragePool", [np.zeros((2, 3, 5, 7), np.float32)], given, (2, 3, 1, 1))
+    assert planned(graph, far_platform(12)).layers[0].choice.near_bytes["l1"] == 12
+    with pytest.raises(TilewrightError, match="needs 12 bytes"):
+        planned(graph, far_platform(11))
+
+
+@needs_host_compiler
+def test_gathered_axes_are_taken_in_parts(tmp_path: Path) -> None:
+    cases = []
+    for dtype in ("float32", "int8", "int64"):
+        for wide in ("int32", "int64"):
+            x, number = np.zeros((3, 11, 4), dtype), len(cases)
+            given = {"axis": 1, "batch_dims": 0}
+            graph = single_node("Gather", [x, np.zeros((2, 3), wide)], given, (3, 2, 3, 4), dtype)
+            steps = ((("part", 4),), (("part", 1), ("d3", 3)), (("part", 5), ("d0", 1), ("d2", 2)))[number % 3]
+            cases.append(cut_and_whole(graph, "tilewright_gather_parts", steps, number))
+        indices = np.zeros((2, 7, 4), "int32")
+        graph = single_node("GatherElements", [x, indices], {"axis": 1}, (2, 7, 4), dtype)
+        cases.append(cut_and_whole(graph, "tilewright_gather_parts", (("part", 3), ("d1", 2)), len(cases)))
+    assert differences(cases, tmp_path / "runs", tmp_path / "objects", 0) == []
+
+
+def test_a_table_need_not_fit_to_gather_from_it() -> None:
+    """500 rows of 64 floats, of which eight are taken: a row's element, an index, an element found and one of y."""
+    graph = single_node(
+        "Gather",
+        [np.zeros((500, 64), np.float32), np.zeros(8, np.int32)],
+        {"axis": 0, "batch_dims": 0},
+        (8, 64),
+    )
+    assert planned(graph, far_platform(16)).layers[0].problem.kernel.symbol == "tilewright_gather_parts"
+    assert planned(graph, far_platform(1 << 20)).layers[0].problem.kernel.symbol == "tilewright_gather"
+
+
+def softmax(axis: int, dtype: str, count: int = 12) -> Graph:
+    shape = (3, count) if axis else (count, 3)
+    epilogue = Requantize((256.0,), -128 if dtype == "int8" else 0, *((-128, 127) if dtype == "int8" else (0, 255)))
+    given = {"axis": axis, "x_scale": 0.05}
+    return single_node("Softmax", [np.zeros(shape, dtype)], given, shape, dtype, epilogue)
+
+
+@needs_host_compiler
+def test_softmax_looks_powers_up_in_parts_of_their_table(tmp_path: Path) -> None:
+    cases = []
+    for axis in (0, 1):
+        for dtype in ("int8", "uint8"):
+            steps = ((("block", 1),), (("block", 5), (f"d{1 - axis}", 2)))[len(cases) % 2]
+            graph = softmax(axis, dtype)
+            cases.append(cut_and_whole(graph, "tilewright_softmax_integer_parts", steps, len(cases)))
+    assert differences(cases, tmp_path / "runs", tmp_path / "objects", 0) == []
+
+
+def test_softmax_needs_no_whole_table() -> None:
+    """Twelve classes: a block of 68 bytes, powers of 48, x and y."""
+    found = planned(softmax(1, "int8"), far_platform(140))
+    assert found.layers[0].problem.kernel.symbol == "tilewright_softmax_integer_parts"
+    with pytest.raises(TilewrightError, match="needs 140 bytes"):
+        planned(softmax(1, "int8"), far_platform(139))
+    whole = planned(softmax(1, "int8"), far_platform(1048))
+    assert whole.layers[0].problem.kernel.symbol == "tilewright_softmax_integer"

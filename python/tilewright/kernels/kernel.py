@@ -16,7 +16,7 @@ from tilewright.graph import Array, Graph, Node
 from tilewright.kernels.c_structs import CStruct
 from tilewright.kernels.liked_orders import ANY_ORDER, LikedOrder
 from tilewright.operators.nest import AxisMap, Nest
-from tilewright.plan import UNKNOWN_STORES, AttributeValue, Core, Stores, WriteOrder
+from tilewright.plan import UNKNOWN_STORES, AttributeValue, Core, Iteration, Stores, WriteOrder
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,15 @@ ScratchOf = Callable[["KernelChoice", TileSteps], Mapping[str, int]]
 def no_scratch(choice: KernelChoice, steps: TileSteps) -> Mapping[str, int]:
     """``scratch`` of kernels without scratch."""
     return {}
+
+
+def scratch_for_parts(choice: KernelChoice, steps: TileSteps) -> Mapping[str, int]:
+    """``scratch`` of kernels that work on partial results, also where nothing is cut and no part follows."""
+    carried = (Iteration.REDUCTION, Iteration.SEQUENTIAL)
+    dimensions = [item for item in choice.nest.dimensions if item.iteration in carried]
+    if choice.partial_bytes is None or any(steps[item.name] < item.extent for item in dimensions):
+        return {}
+    return {"parts": choice.partial_bytes(steps)}
 
 
 def unknown_stores(choice: KernelChoice) -> Stores:

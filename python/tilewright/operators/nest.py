@@ -9,8 +9,8 @@ After:   tile oh = [4, 8), kh whole (extent 3)  reads  x rows [7, 16)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, replace
 from math import prod
 
 from tilewright.plan import AxisRange, Dimension, Index, Iteration
@@ -100,6 +100,15 @@ class Nest:
     def dimension(self, name: str) -> Dimension:
         """The dimension of that name."""
         return next(dimension for dimension in self.dimensions if dimension.name == name)
+
+    def with_iteration(self, names: Container[str], iteration: Iteration) -> Nest:
+        """The nest for a kernel that does something else with these dimensions."""
+        return replace(
+            self,
+            dimensions=tuple(
+                replace(one, iteration=iteration) if one.name in names else one for one in self.dimensions
+            ),
+        )
 
 
 def axis_range(axis: AxisMap, extent: int, whole_extents: Mapping[str, int]) -> AxisRange:

@@ -1,14 +1,27 @@
-"""Kernels of Gather, GatherElements and ScatterElements on elements of any type."""
+"""Kernels of Gather, GatherElements and ScatterElements on elements of any type.
+
+Before:  Gather of 8 rows from a table of 500 rows of 64 floats, the table whole near the core: 128,000 bytes
+After:   tiles of some rows of the table, one after the other; each gives the rows of y that the indices select in it
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.c_structs import PREFIX, CStruct, Int32, RowFunction
-from tilewright.kernels.float_common import fits_rank, per_point, trailing_operand
-from tilewright.kernels.kernel import MAX_RANK, Declaration, Kernel, KernelChoice, TensorOperand
+from tilewright.kernels.float_common import CALL_CYCLES, fits_rank, per_point, trailing_operand
+from tilewright.kernels.integer import steps_product, words
+from tilewright.kernels.kernel import (
+    MAX_RANK,
+    Declaration,
+    Kernel,
+    KernelChoice,
+    TensorOperand,
+    TileSteps,
+    scratch_for_parts,
+)
 from tilewright.kernels.scalar.map import SUFFIX
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.indexing import (
@@ -18,7 +31,7 @@ from tilewright.operators.indexing import (
     gather_nest,
     scatter_nest,
 )
-from tilewright.operators.nest import Nest
+from tilewright.operators.nest import Dimension, Iteration, Nest, along
 
 _ELEMENT_CYCLES = 25.0
 _INDEX_TYPES = (DType.INT32, DType.INT64)
@@ -33,6 +46,18 @@ class Gather(CStruct):
     element_bytes: Int32
     index_bytes: IndexBytes
     axis: Int32
+
+
+@dataclass(frozen=True, slots=True)
+class GatherParts(CStruct):
+    """Gather of which a call has a part of x on `axis`. Operands: x, indices, y. Partial results: the elements of y
+    that were found before.
+    """
+
+    element_bytes: Int32
+    index_bytes: IndexBytes
+    axis: Int32
+    extent: Annotated[Int32, "of x on the axis"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +93,8 @@ def gather(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         TensorOperand(x.name, nest.reads[0], tuple(x_view)),
         TensorOperand(indices.name, nest.reads[1], tuple(index_view)),
     )
-    return (_choice(node, graph, nest, _GATHER, reads, Gather(*_bytes(node, graph), axis=at)),)
+    whole = _choice(node, graph, nest, _GATHER, reads, Gather(*_bytes(node, graph), axis=at))
+    return whole, _in_parts(whole, axis, x.shape[axis])
 
 
 def gather_elements(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -76,9 +102,42 @@ def gather_elements(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if not _applies(node, graph):
         return ()
     nest = gather_elements_nest(node, graph)
-    at = MAX_RANK - len(graph.tensor(node.outputs[0]).shape) + node.given(AxisAttributes).axis
-    attributes = Gather(*_bytes(node, graph), axis=at)
-    return (_choice(node, graph, nest, _GATHER, _aligned(node, graph, nest), attributes),)
+    axis = node.given(AxisAttributes).axis
+    attributes = Gather(*_bytes(node, graph), axis=MAX_RANK - len(graph.tensor(node.outputs[0]).shape) + axis)
+    whole = _choice(node, graph, nest, _GATHER, _aligned(node, graph, nest), attributes)
+    return whole, _in_parts(whole, axis, graph.tensor(node.inputs[0]).shape[axis])
+
+
+def _in_parts(whole: KernelChoice, axis: int, extent: int) -> KernelChoice:
+    """The kernel that takes the gathered axis of x part by part."""
+    x, *others = whole.reads
+    assert isinstance(x, TensorOperand)
+    parts = replace(x, axes=(*x.axes[:axis], along(_PARTS), *x.axes[axis + 1 :]))
+    dimension = Dimension(_PARTS, extent, Iteration.REDUCTION)
+    given = whole.given(Gather)
+
+    def partial_bytes(steps: TileSteps) -> int:
+        return words(given.element_bytes * _results(whole.nest, steps))
+
+    return replace(
+        whole,
+        kernel=_GATHER_PARTS,
+        sources=("gather_parts.c", *whole.sources[1:]),
+        # Nothing is computed, however often an index is looked at.
+        nest=replace(whole.nest, dimensions=(*whole.nest.dimensions, dimension), operations_per_point=0),
+        reads=(parts, *others),
+        attributes=GatherParts(given.element_bytes, given.index_bytes, given.axis, extent),
+        partial_bytes=partial_bytes,
+        called=_GATHER.symbol,
+    )
+
+
+def _results(nest: Nest, steps: TileSteps) -> int:
+    return steps_product(nest, steps, *(dimension.name for dimension in nest.dimensions if dimension.name != _PARTS))
+
+
+def _parts_cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    return CALL_CYCLES + _ELEMENT_CYCLES * _results(choice.nest, steps)
 
 
 def scatter_elements(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -133,10 +192,15 @@ def _choice(
     )
 
 
+_PARTS = "part"
+"""The dimension of the gathered axis of x."""
+
+_GATHER_PARTS = Kernel("tilewright_gather_parts", GatherParts, _parts_cycles, scratch=scratch_for_parts)
 _GATHER = Kernel("tilewright_gather", Gather, per_point(_ELEMENT_CYCLES))
 _SCATTER = Kernel("tilewright_scatter", Scatter, per_point(_ELEMENT_CYCLES))
 
 DECLARATION = Declaration(
     operators={"Gather": gather, "GatherElements": gather_elements, "ScatterElements": scatter_elements},
-    kernels=(_GATHER, _SCATTER),
+    kernels=(_GATHER, _GATHER_PARTS, _SCATTER),
+    stack_bytes={"gather_parts": 544},
 )

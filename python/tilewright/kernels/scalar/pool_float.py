@@ -18,9 +18,11 @@ from tilewright.kernels.kernel import (
     TensorOperand,
     TileSteps,
     raster_over,
+    scratch_for_parts,
 )
 from tilewright.kernels.liked_orders import POOLING_ORDER
 from tilewright.kernels.scalar.geometry import PLANE, PlaneWindows, filled, is_plane, plane_view, plane_windows
+from tilewright.operators.nest import Iteration
 from tilewright.operators.pooling import AveragePoolAttributes
 from tilewright.operators.pooling import nest as nest_of
 from tilewright.operators.spatial import Windows
@@ -50,7 +52,7 @@ class AveragePoolF32(CStruct):
 
 @dataclass(frozen=True, slots=True)
 class AverageRowsF32(CStruct):
-    """The mean of all rows and columns, some rows at a time; `taps` is their number. Operands: x and y [n, c, h, w].
+    """The mean of all rows and columns, a part at a time; `taps` is their number. Operands: x and y [n, c, h, w].
     Partial results: a float32 sum for each channel, so that sums have the order of average_pool_f32.
     """
 
@@ -78,34 +80,40 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         attributes=_attributes(windows, graph.tensor(node.inputs[0]), clamp_attributes(clamp)),
         uncut=frozenset({"kh", "kw"}),
     )
-    return choice, *_rows_of_mean(choice, windows, clamp_attributes(clamp))
+    return choice, *_parts_of_mean(choice, windows, clamp_attributes(clamp))
 
 
 def _sources(kernel: Kernel) -> tuple[str, ...]:
     return (f"{kernel.symbol.removeprefix(PREFIX)}.c",)
 
 
-def _rows_of_mean(choice: KernelChoice, windows: Windows, clamp: ClampF32) -> tuple[KernelChoice, ...]:
-    """The kernel for groups, which adds up some rows at a time, where one window without padding is all of x."""
+def _parts_of_mean(choice: KernelChoice, windows: Windows, clamp: ClampF32) -> tuple[KernelChoice, ...]:
+    """The kernel that adds up parts of x, where one window without padding is all of it.
+
+    In tiles, parts come in the order in which the whole is added, of one row or of whole rows; groups have some rows
+    at a time.
+    """
     extents = {dimension.name: dimension.extent for dimension in choice.nest.dimensions}
-    is_mean = isinstance(windows, AveragePoolAttributes) and "kh" in extents
-    if not is_mean or any(windows.pads) or (extents["oh"], extents["ow"]) != (1, 1):
+    is_mean = isinstance(windows, AveragePoolAttributes) and not any(windows.pads)
+    if not is_mean or any(extents.get(name, 1) > 1 for name in ("oh", "ow")):
         return ()
+    taps = choice.uncut
 
     def partial_bytes(steps: TileSteps) -> int:
         return 4 * points(choice.nest, steps, ("n", "c"))
 
-    return (
-        replace(
-            choice,
-            kernel=_ROWS,
-            sources=_sources(_ROWS),
-            attributes=AverageRowsF32(prod(windows.kernel), clamp),
-            uncut=frozenset({"kw"}),
-            partial_bytes=partial_bytes,
-            in_groups=True,
-        ),
+    tiles = replace(
+        choice,
+        kernel=_ROWS,
+        sources=_sources(_ROWS),
+        nest=choice.nest.with_iteration(taps, Iteration.SEQUENTIAL),
+        attributes=AverageRowsF32(prod(windows.kernel), clamp),
+        uncut=frozenset(),
+        partial_bytes=partial_bytes,
+        called=choice.name,
     )
+    rows = replace(tiles, nest=choice.nest, uncut=frozenset({"kw"}), in_groups=True, called="")
+    return (tiles, rows) if "kh" in extents else (tiles,)
 
 
 def _attributes(windows: Windows, x: Tensor, clamp: ClampF32) -> CStruct:
@@ -147,6 +155,7 @@ _ROWS = Kernel(
     _row_cycles,
     ring_axes=frozenset({HEIGHT}),
     likes=POOLING_ORDER,
+    scratch=scratch_for_parts,
 )
 
 DECLARATION = Declaration(operators=dict.fromkeys(_KERNELS, choices), kernels=(*_KERNELS.values(), _ROWS))

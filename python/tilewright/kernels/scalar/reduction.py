@@ -79,10 +79,6 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 def _in_parts(whole: KernelChoice) -> KernelChoice:
     """The walker that takes parts of the reduced axes, one call after the other."""
-    dimensions = tuple(
-        replace(dimension, iteration=Iteration.REDUCTION) if dimension.name in whole.uncut else dimension
-        for dimension in whole.nest.dimensions
-    )
 
     def partial_bytes(steps: TileSteps) -> int:
         return _STATE_BYTES * prod(step for name, step in steps.items() if name not in whole.uncut)
@@ -91,7 +87,7 @@ def _in_parts(whole: KernelChoice) -> KernelChoice:
         whole,
         kernel=_REDUCE_PARTS,
         sources=("reduce_parts.c", *whole.sources[1:]),
-        nest=replace(whole.nest, dimensions=dimensions),
+        nest=whole.nest.with_iteration(whole.uncut, Iteration.REDUCTION),
         uncut=frozenset(),
         partial_bytes=partial_bytes,
         called=_REDUCE.symbol,

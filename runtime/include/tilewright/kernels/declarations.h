@@ -582,6 +582,20 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_gather_attributes) == 12,
 void tilewright_gather(const struct tilewright_gather_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+/* Gather of which a call has a part of x on `axis`. Operands: x, indices, y. Partial results: the
+ * elements of y that were found before. */
+struct tilewright_gather_parts_attributes {
+    int32_t element_bytes;
+    int32_t index_bytes; /* 4 or 8; indices are signed */
+    int32_t axis;
+    int32_t extent; /* of x on the axis */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_gather_parts_attributes) == 16,
+                       "tilewright_gather_parts_attributes");
+
+void tilewright_gather_parts(const struct tilewright_gather_parts_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 /* y = x with the updates applied one by one. Operands: x, indices, updates, y. */
 struct tilewright_scatter_attributes {
     int32_t element_bytes;
@@ -957,8 +971,8 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_average_pool_f32_attributes) == 
 void tilewright_average_pool_f32(const struct tilewright_average_pool_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
-/* The mean of all rows and columns, some rows at a time; `taps` is their number. Operands: x and y
- * [n, c, h, w]. Partial results: a float32 sum for each channel, so that sums have the order of
+/* The mean of all rows and columns, a part at a time; `taps` is their number. Operands: x and y [n,
+ * c, h, w]. Partial results: a float32 sum for each channel, so that sums have the order of
  * average_pool_f32. */
 struct tilewright_average_rows_f32_attributes {
     int32_t taps;
@@ -1354,6 +1368,8 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_hard_sigmoid_f32_attributes) == 
 void tilewright_hard_sigmoid_f32(const struct tilewright_hard_sigmoid_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+#define TILEWRIGHT_SOFTMAX_BLOCK_BITS 4
+
 tilewright_row_body tilewright_requantize_row, tilewright_requantize_short_row;
 
 /* y = table[x - smallest value of the type of x]. Operands: x, table (256 elements), y. */
@@ -1385,7 +1401,9 @@ void tilewright_requantize(const struct tilewright_requantize_attributes *attrib
     const struct tilewright_view *operands, uint32_t flags);
 
 /* Softmax of 8-bit tensors along one axis, requantised. Operands: x; table of exp(-scale * d) for d
- * = 0 ... 255, float32; y. */
+ * = 0 ... 255, float32; y. In parts the table has blocks of 16 powers, each behind a word with the
+ * first d of the call (bits 0 to 15) and the number of powers of the call; partial results are the
+ * powers of all elements, float32. */
 struct tilewright_softmax_integer_attributes {
     int32_t axis; /* of the view */
     int32_t is_unsigned; /* 1: x is uint8 */
@@ -1398,6 +1416,8 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_softmax_integer_attributes) == 2
                        "tilewright_softmax_integer_attributes");
 
 void tilewright_softmax_integer(const struct tilewright_softmax_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_softmax_integer_parts(const struct tilewright_softmax_integer_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 extern const struct tilewright_reducer tilewright_reduce_lp_f32;
