@@ -267,6 +267,11 @@ SCRATCH: Spoilt = {
     "scratch that is a tile": (Rule.SCRATCH, lambda: conv(second_scratch("conv.w"))),
     "scratch dropped": (Rule.MALFORMED, lambda: conv(lambda step: replace(step, scratch=()))),
     "scratch too small": (Rule.SCRATCH, lambda: conv(lambda step: replace(step, scratch_bytes=(17,)))),
+    "scratch without elements": (Rule.SCRATCH, lambda: with_buffer(BASE, "conv.scratch", shape=(0,))),
+    "scratch of bytes that lie apart": (
+        Rule.SCRATCH,
+        lambda: with_buffer(BASE, "conv.scratch", shape=(8,), strides_bytes=(2,)),
+    ),
     "scratch twice": (
         Rule.SCRATCH,
         lambda: conv(lambda step: replace(step, scratch=step.scratch * 2, scratch_bytes=(8, 8))),

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tilewright.check.expand import Site, scratch_of
 from tilewright.check.names import Facts
 from tilewright.check.rules import Log, Rule
-from tilewright.plan import BufferKind, Kernel
+from tilewright.plan import Buffer, BufferKind, Kernel
 
 
 def check_scratch(facts: Facts, every: Iterable[Site], log: Log) -> None:
@@ -26,10 +26,17 @@ def _check_kernel(facts: Facts, kernel: Kernel, site: Site, log: Log) -> None:
         if kind is not BufferKind.SCRATCH:
             log.report(Rule.SCRATCH, f"{name} is no scratch, but of kind {kind.value}", site.place)
     for name, needed in zip(kernel.scratch, kernel.scratch_bytes, strict=True):
-        size = facts.buffers[name].size_bytes
+        size = _row_bytes(facts.buffers[name])
         if size < needed:
-            log.report(Rule.SCRATCH, f"{name} has {size} bytes, the kernel needs {needed}", site.place)
+            log.report(Rule.SCRATCH, f"{name} has {size} bytes in a row, the kernel needs {needed}", site.place)
     split = kernel.split
     if split is not None and split.scratch_bytes != kernel.scratch_bytes:
         message = f"each core has {split.scratch_bytes} bytes of scratch, needs {kernel.scratch_bytes}"
         log.report(Rule.SCRATCH, message, site.place)
+
+
+def _row_bytes(buffer: Buffer) -> int:
+    """Bytes of the buffer's elements where these are bytes side by side, as kernels take scratch to be; else 0."""
+    if buffer.dtype != "uint8" or buffer.strides_bytes != (1,):
+        return 0
+    return min(buffer.shape[0], buffer.size_bytes)
