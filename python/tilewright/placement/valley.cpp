@@ -237,11 +237,13 @@ bool ValleySearch::place(int unit)
     placed_log_.push_back(unit);
     offset_[unit] = bound_[unit];
     const Bytes size = whole_[unit];
+    emptied_ = false;
     for (const Seat &seat : seats_of_[unit]) {
         const int s = seat.clique;
         total_[s] -= size;
         Member *const members = members_[s].data();
         const int last = --remaining_[s];
+        emptied_ = last == 0 || emptied_;
         const int position = seat.position;
         std::swap(members[position], members[last]);
         seats_of_[members[position].unit][static_cast<std::size_t>(members[position].slot)]

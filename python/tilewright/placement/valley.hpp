@@ -161,7 +161,8 @@ class ValleySearch
     std::array<std::vector<double>, kSelectors * kValueOrders + 1>
         learned_; // strategy -> failures_ of its last run
     std::size_t learned_index_ = kSelectors * kValueOrders;
-    bool cut_ = false; // the last placement ended the span of a link
+    bool cut_ = false;    // the last placement ended the span of a link
+    bool emptied_ = true; // the last placement took the last unit of a clique
 };
 
 } // namespace tilewright

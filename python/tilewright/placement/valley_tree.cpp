@@ -72,6 +72,14 @@ void ValleySearch::set_priorities(Random &random)
 // Cliques of [begin, end) that still have units; the parts of the rest do not touch each other.
 Verdict ValleySearch::solve(std::size_t begin, std::size_t end, bool cut)
 {
+    const bool splits = has_tree_ && cut;
+    if (!emptied_ && !splits && begin < end && depth_ <= kDeepest) {
+        // All of them have units, and stay in this order.
+        ++depth_;
+        const Verdict verdict = branch(begin, end);
+        --depth_;
+        return verdict;
+    }
     const std::size_t top = active_.size();
     for (std::size_t i = begin; i < end; ++i) {
         if (remaining_[active_[i]] > 0) {
@@ -88,7 +96,7 @@ Verdict ValleySearch::solve(std::size_t begin, std::size_t end, bool cut)
     ++depth_;
     Verdict verdict = Verdict::kFits;
     const std::vector<std::size_t> parts =
-        has_tree_ && cut ? split(top, active_.size()) : std::vector<std::size_t>{};
+        splits ? split(top, active_.size()) : std::vector<std::size_t>{};
     if (parts.size() < 2) {
         verdict = branch(top, active_.size());
     } else {
@@ -187,6 +195,9 @@ int ValleySearch::choose(std::size_t begin, std::size_t end) const
         if ((best < 0 || found < best_score) && is_valley(active_[i])) {
             best = active_[i];
             best_score = found;
+            if (best_score < 0.0) {
+                break; // forced, and no score is less
+            }
         }
     }
     return best;
@@ -209,6 +220,7 @@ int ValleySearch::fits_beside(int unit) const
 bool ValleySearch::raise_all(std::size_t first, std::size_t last)
 {
     bool fits = true;
+    emptied_ = false;
     rises_.clear();
     for (std::size_t i = first; i < last; ++i) {
         rises_.push_back(next_support(choices_[i]));
