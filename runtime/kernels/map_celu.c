@@ -2,5 +2,6 @@
 #include <math.h>
 
 #include "tilewright/kernels/map_rows.h"
+#include "tilewright/kernels/power_f32.h"
 
-TILEWRIGHT_MAP_1(celu_f32, float, float, x < 0.0f ? p[0] * expm1f(x / p[0]) : x)
+TILEWRIGHT_MAP_1(celu_f32, float, float, x < 0.0f ? p[0] * tilewright_exp_less_one(x / p[0]) : x)

@@ -2,5 +2,7 @@
 #include <math.h>
 
 #include "tilewright/kernels/map_rows.h"
+#include "tilewright/kernels/power_f32.h"
 
-TILEWRIGHT_MAP_1(selu_f32, float, float, x > 0.0f ? p[1] * x : p[1] * p[0] * expm1f(x))
+TILEWRIGHT_MAP_1(selu_f32, float, float,
+                 x > 0.0f ? p[1] * x : p[1] * p[0] * tilewright_exp_less_one(x))

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "tilewright/kernels/float_math.h"
+#include "tilewright/kernels/power_f32.h"
 #include "tilewright/kernels/walk_lines.h"
 
 struct softmax {
@@ -24,7 +24,7 @@ static void run_line(const void *context, const uint8_t *x, uint8_t *y)
         largest = value > largest ? value : largest;
     }
     for (int32_t i = 0; i < softmax->count; i++) {
-        const float power = expf(tilewright_load_f32(x + i * softmax->x_step) - largest);
+        const float power = tilewright_exp(tilewright_load_f32(x + i * softmax->x_step) - largest);
         tilewright_store_f32(y + i * softmax->y_step, power);
         sum += power;
     }

@@ -4,10 +4,11 @@
 #include <math.h>
 
 #include "tilewright/kernels/elementwise_f32.h"
+#include "tilewright/kernels/power_f32.h"
 
 TILEWRIGHT_INLINE float apply(float x, const float *parameters)
 {
-    return x / (1.0f + expf(-parameters[0] * x));
+    return x / (1.0f + tilewright_exp(-parameters[0] * x));
 }
 
 static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)

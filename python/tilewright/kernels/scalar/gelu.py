@@ -16,8 +16,8 @@ from tilewright.operators.epilogue import finish
 from tilewright.operators.map import erf
 from tilewright.operators.operator import Arrays, Operator, operand
 
-_BY_ERF = elementwise_kernel("gelu_f32", ClampF32, 170.0)
-_BY_TANH = elementwise_kernel("gelu_tanh_f32", ClampF32, 150.0)
+_BY_ERF = elementwise_kernel("gelu_f32", ClampF32, 60.0)
+_BY_TANH = elementwise_kernel("gelu_tanh_f32", ClampF32, 33.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,4 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 OPERATORS = (Operator("Gelu", elements.nest, reference, GeluAttributes, function, takes_clamp=True),)
 
-DECLARATION = Declaration(
-    operators={"Gelu": choices},
-    kernels=(_BY_ERF, _BY_TANH),
-    stack_bytes={"gelu_f32": 528, "gelu_tanh_f32": 528},
-)
+DECLARATION = Declaration(operators={"Gelu": choices}, kernels=(_BY_ERF, _BY_TANH))

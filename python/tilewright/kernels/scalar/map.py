@@ -11,7 +11,7 @@ from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Float32x4, Int32, RowFunction
 from tilewright.kernels.c_structs import snake as snake_of
 from tilewright.kernels.float_common import fits_rank
-from tilewright.kernels.kernel import Declaration, KernelChoice
+from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice
 from tilewright.kernels.scalar.elementwise_float import elementwise, elementwise_kernel
 from tilewright.operators.map import FUNCTIONS, parameters
 
@@ -57,6 +57,9 @@ _OPERATORS = tuple(operator for operator in FUNCTIONS if operator != "Expand")
 """The operators of this file; Expand is a copy (movement.py)."""
 
 _SIMPLE = elementwise_kernel("map", Map, 12.0)
+_OF_POWERS = elementwise_kernel("map", Map, 30.0)
+"""For functions of e^x that power_f32.h computes."""
+
 _COSTLY = elementwise_kernel("map", Map, 120.0)
 _CHEAP = frozenset(_TYPES) | {"Where", "Cast", "Floor", "Ceil", "Round", "IsNaN", "IsInf", "ThresholdedRelu", "Shrink"}
 
@@ -70,8 +73,14 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     file, function = row
     values = tuple(map(float, parameters(node)))
     attributes = Map(f"tilewright_map_{function}", len(names), (*values, *(0.0,) * (4 - len(values))))
-    choice = elementwise(node, graph, _SIMPLE if node.operator in _CHEAP else _COSTLY, attributes)
+    choice = elementwise(node, graph, _kernel_of(node.operator), attributes)
     return (replace(choice, sources=("map.c", f"map_{file}.c", "walk.c")),)
+
+
+def _kernel_of(operator: str) -> Kernel:
+    if operator in _CHEAP:
+        return _SIMPLE
+    return _OF_POWERS if operator in ("Elu", "Selu", "Celu", "Mish") else _COSTLY
 
 
 def snake(name: str) -> str:
@@ -124,7 +133,7 @@ def _rows() -> tuple[str, ...]:
 
 DECLARATION = Declaration(
     operators=dict.fromkeys(_OPERATORS, choices),
-    kernels=(_SIMPLE, _COSTLY),
+    kernels=(_SIMPLE, _OF_POWERS, _COSTLY),
     pointed={"tilewright_row_body": _rows()},
     stack_bytes={
         "map_add_f32": 544,

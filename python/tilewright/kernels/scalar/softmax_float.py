@@ -34,6 +34,6 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     return (replace(choice, uncut=frozenset({f"d{axis}"})),)
 
 
-_SOFTMAX = elementwise_kernel("softmax_f32", SoftmaxF32, 120.0)
+_SOFTMAX = elementwise_kernel("softmax_f32", SoftmaxF32, 48.0)
 
 DECLARATION = Declaration(operators={"Softmax": choices}, kernels=(_SOFTMAX,))

@@ -61,10 +61,10 @@ _KERNELS = {
     "Clip": elementwise_kernel("clip_f32", ClampF32, 9.0),
     "LeakyRelu": elementwise_kernel("leaky_relu_f32", AlphaF32, 12.0),
     "HardSigmoid": elementwise_kernel("hard_sigmoid_f32", HardSigmoidF32, 14.0),
-    "HardSwish": elementwise_kernel("hard_swish_f32", ClampF32, 34.0),
-    "Sigmoid": elementwise_kernel("sigmoid_f32", ClampF32, 100.0),
-    "Tanh": elementwise_kernel("tanh_f32", ClampF32, 140.0),
-    "Swish": elementwise_kernel("swish_f32", AlphaF32, 105.0),
+    "HardSwish": elementwise_kernel("hard_swish_f32", ClampF32, 16.0),
+    "Sigmoid": elementwise_kernel("sigmoid_f32", ClampF32, 34.0),
+    "Tanh": elementwise_kernel("tanh_f32", ClampF32, 33.0),
+    "Swish": elementwise_kernel("swish_f32", AlphaF32, 31.0),
 }
 
 DECLARATION = Declaration(operators=dict.fromkeys(_KERNELS, choices), kernels=tuple(_KERNELS.values()))

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* e^x and functions that consist of it, for cores that compute floats themselves; others call the
+ * mathematical library. Only for kernels, whose sources include <math.h> themselves. */
+#ifndef TILEWRIGHT_KERNELS_POWER_F32_H
+#define TILEWRIGHT_KERNELS_POWER_F32_H
+
+#include <math.h>
+
+#include "tilewright/kernels/float_math.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if TILEWRIGHT_FAST_FLOATS
+
+/* e^x = 2^n * (1 + rest): n is the integer next to x / ln 2. */
+struct tilewright_power {
+    float scale; /* 2^n */
+    float rest;  /* within 1e-7 of itself */
+};
+
+/* x beyond -87 and 88 counts as these: results are never subnormal nor infinite. NaN stays NaN. */
+TILEWRIGHT_INLINE struct tilewright_power tilewright_power_of(float x)
+{
+    union {
+        float number;
+        uint32_t word;
+    } shifted, scale;
+    const float limited = tilewright_clamp(x, -87.0f, 88.0f);
+    /* The lowest bits of the sum are n. */
+    shifted.number = tilewright_multiply_add(limited, 1.44269504f, 12582912.0f);
+    const float n = shifted.number - 12582912.0f;
+    /* ln 2 in two parts: n times the first one is exact. */
+    const float high = tilewright_multiply_add(n, -0.693359375f, limited);
+    const float r = tilewright_multiply_add(n, 2.12194440e-4f, high);
+    /* (e^r - 1 - r) / r^2 for |r| below ln 2 / 2, to 4e-9 of e^r. */
+    float sum = 1.39517174e-3f;
+    sum = tilewright_multiply_add(sum, r, 8.36959854e-3f);
+    sum = tilewright_multiply_add(sum, r, 4.16661873e-2f);
+    sum = tilewright_multiply_add(sum, r, 1.66665122e-1f);
+    sum = tilewright_multiply_add(sum, r, 0.5f);
+    scale.word = (shifted.word << 23) + 0x3f800000u;
+    const struct tilewright_power power = {scale.number, tilewright_multiply_add(sum, r * r, r)};
+    return power;
+}
+
+/* e^x. */
+TILEWRIGHT_INLINE float tilewright_exp(float x)
+{
+    const struct tilewright_power power = tilewright_power_of(x);
+    return tilewright_multiply_add(power.rest, power.scale, power.scale);
+}
+
+/* e^x - 1, which keeps its digits next to 0. */
+TILEWRIGHT_INLINE float tilewright_exp_less_one(float x)
+{
+    const struct tilewright_power power = tilewright_power_of(x);
+    return tilewright_multiply_add(power.rest, power.scale, power.scale - 1.0f);
+}
+
+TILEWRIGHT_INLINE float tilewright_tanh(float x)
+{
+    const float power = tilewright_exp_less_one(2.0f * x);
+    return power / (power + 2.0f);
+}
+
+/* erfc(x). For x from 0 to 10 it is t * e^(-x^2 + p) with t = 1 / (1 + x / 2) and a polynomial p of
+ * t, which was fitted to 5e-8. */
+TILEWRIGHT_INLINE float tilewright_erfc(float x)
+{
+    const float size = x < 0.0f ? -x : x;
+    const float t = 1.0f / tilewright_multiply_add(size, 0.5f, 1.0f);
+    float sum = 0.142194912f;
+    sum = tilewright_multiply_add(sum, t, -0.666066647f);
+    sum = tilewright_multiply_add(sum, t, 1.12240922f);
+    sum = tilewright_multiply_add(sum, t, -0.651259184f);
+    sum = tilewright_multiply_add(sum, t, -0.116778858f);
+    sum = tilewright_multiply_add(sum, t, 0.0201915242f);
+    sum = tilewright_multiply_add(sum, t, 0.0283585656f);
+    sum = tilewright_multiply_add(sum, t, 0.387899429f);
+    sum = tilewright_multiply_add(sum, t, 0.998492539f);
+    sum = tilewright_multiply_add(sum, t, -1.26544142f);
+    const float y = t * tilewright_exp(tilewright_multiply_add(-size, size, sum));
+    return x < 0.0f ? 2.0f - y : y;
+}
+
+#else
+
+TILEWRIGHT_INLINE float tilewright_exp(float x)
+{
+    return expf(x);
+}
+
+TILEWRIGHT_INLINE float tilewright_exp_less_one(float x)
+{
+    return expm1f(x);
+}
+
+TILEWRIGHT_INLINE float tilewright_tanh(float x)
+{
+    return tanhf(x);
+}
+
+TILEWRIGHT_INLINE float tilewright_erfc(float x)
+{
+    return erfcf(x);
+}
+
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
