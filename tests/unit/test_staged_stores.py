@@ -17,12 +17,17 @@ from support.small_nodes import conv, nodes
 from tilewright.base.errors import TilewrightError
 from tilewright.check import Rule, check
 from tilewright.graph import Graph
+from tilewright.kernels.registry import choices
 from tilewright.options import CompileOptions
 from tilewright.pipeline import compile_model
 from tilewright.plan import BufferKind, CopyStart, Layer, Loop, Plan, Step, Wait
 from tilewright.platform import load_platform, with_pool_overrides
-from tilewright.tiling import choice
+from tilewright.tiling import choice, staging
+from tilewright.tiling.choice import TilingOptions, choose_tiles
+from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.paths import links_between
+from tilewright.tiling.problem import tiling_problem
+from tilewright.tiling.staging import staged_layout
 
 TILES = (("oh", 2), ("l2.oh", 4), ("l3.oh", 8))
 """Of 16 rows: 8 tiles in l1, 4 in l2, 2 in l3."""
@@ -205,3 +210,21 @@ def test_the_loop_order_reckons_with_far_links(monkeypatch: pytest.MonkeyPatch) 
     assert dict(with_far.link_bytes)["l3->l2"] < dict(without.link_bytes)["l3->l2"]
     assert dict(with_far.link_bytes)["l3->l2"] == dict(with_far.compulsory_link_bytes)["l3->l2"]
     assert dict(without.link_bytes)["l3->l2"] > dict(without.compulsory_link_bytes)["l3->l2"]
+
+
+def test_a_larger_tile_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many candidates of a layer have the same larger tiles."""
+    seen: list[tuple[object, ...]] = []
+
+    def counted(operand: TileOperand, number: int, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
+        seen.append((id(operand), number, shape))
+        return staged_layout(operand, number, shape)
+
+    monkeypatch.setattr(staging, "staged_layout", counted)
+    graph = conv((1, 4, 9, 9), (16, 4, 3, 3), (9, 9), quantized=True)
+    platform = levels_platform(asynchronous=True, homes="l4")
+    problem = tiling_problem(
+        graph, graph.nodes[0], choices(graph.nodes[0], graph)[0], platform, dict.fromkeys(graph.tensors, "l4")
+    )
+    choose_tiles(problem, {pool.name: None for pool in platform.pools}, TilingOptions())
+    assert 0 < len(seen) == len(set(seen))

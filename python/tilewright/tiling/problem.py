@@ -79,6 +79,16 @@ class TilingProblem:
     )
     """Bytes of the tile, bytes moved and cycles of an operand's copies, by its position and the blocks of a group."""
 
+    known_larger: dict[tuple[int, int, tuple[int, ...]], tuple[int, int, bool]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """What ``staging`` found of larger tiles, by an operand's position, the far link's, and the steps that decide."""
+
+    known_setups: dict[tuple[int, int, tuple[int, ...]], int] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """Cycles in which a far link sets up the copy of one larger tile, by the same keys."""
+
     _scratch_bytes: dict[tuple[int, ...], int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property

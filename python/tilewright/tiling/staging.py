@@ -8,8 +8,9 @@ After:   l2 holds 32 channels at a time: 4 tiles of oc form a group, loaded ever
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -104,18 +105,18 @@ def stage(
     near = dict(near_bytes)
     cycles, hidden, link_bytes = 0.0, 0.0, 0
     reserved = least_staged_bytes(problem, steps)
-    for position, operand in enumerate(problem.operands):
+    for position in range(len(problem.operands)):
         found: tuple[Staging, ...] = ()
         for hop in _hops(problem, position, buffering):
             capacity = capacities.get(hop.pool)
-            reserved[hop.pool] -= _slot_bytes(operand, hop.number, steps)
+            reserved[hop.pool] -= _larger_tile(problem, position, hop.number, steps).slot_bytes
             room = None if capacity is None else capacity - near.get(hop.pool, 0) - reserved[hop.pool]
             staging = _best_staging(problem, hop, steps, order, room, found[-1] if found else None)
             if staging is None:
                 return None
             found = (*found, staging)
             near[hop.pool] = near.get(hop.pool, 0) + staging.size_bytes
-            own = _far_cycles(operand, hop.link, staging)
+            own = _far_cycles(problem, hop, staging)
             cycles += own
             hidden += own if staging.copies > 1 else 0.0
             link_bytes += staging.link_bytes
@@ -131,13 +132,47 @@ def _hops(problem: TilingProblem, position: int, buffering: Buffering) -> Iterat
         yield _Hop(position, number, link, pool, problem.given_far.get(pool, {}), slots_between(link, how))
 
 
-def _far_cycles(operand: TileOperand, link: Link, staging: Staging) -> float:
+def _far_cycles(problem: TilingProblem, hop: _Hop, staging: Staging) -> float:
     """Cycles of all larger tiles of an operand over a far link."""
     loads = -(-staging.link_bytes // max(staging.slot_bytes, 1))
-    steps = {name: np.asarray(step, dtype=np.int64) for name, step in staging.steps.items()}
-    lines, commands = transfer_shape(operand, link, steps)
-    each = int(commands) * link.setup_cycles + int(lines) * link.line_cycles
-    return loads * each + staging.link_bytes / link.bytes_per_cycle
+    key = _key(problem, hop.position, hop.number, staging.steps)
+    if key not in problem.known_setups:
+        operand, link = problem.operands[hop.position], hop.link
+        steps = {name: np.asarray(step, dtype=np.int64) for name, step in staging.steps.items()}
+        lines, commands = transfer_shape(operand, link, steps)
+        problem.known_setups[key] = int(commands) * link.setup_cycles + int(lines) * link.line_cycles
+    return loads * problem.known_setups[key] + staging.link_bytes / hop.link.bytes_per_cycle
+
+
+class _LargerTile(NamedTuple):
+    """A larger tile of an operand at a far link.
+
+    ``moved_bytes`` are those of all distinct larger tiles together, ``whole_units`` says whether no store of one
+    writes beside its elements (``stores_whole_units``).
+    """
+
+    slot_bytes: int
+    moved_bytes: int
+    whole_units: bool
+
+
+def _larger_tile(problem: TilingProblem, position: int, number: int, steps: Mapping[str, int]) -> _LargerTile:
+    """The larger tile of operand ``position`` at far link number ``number``; thousands of candidates share it."""
+    key = _key(problem, position, number, steps)
+    if key not in problem.known_larger:
+        operand = problem.operands[position]
+        whole = stores_whole_units(operand, operand.far_links[number], steps)
+        moved = problem.moved_bytes(position, steps)
+        problem.known_larger[key] = _slot_bytes(operand, number, steps), moved, whole
+    return _LargerTile(*problem.known_larger[key])
+
+
+def _key(
+    problem: TilingProblem, position: int, number: int, steps: Mapping[str, int]
+) -> tuple[int, int, tuple[int, ...]]:
+    """All that decides a larger tile: of its steps, those of the dimensions that its operand depends on."""
+    axes = problem.operands[position].axes
+    return position, number, tuple([steps[name] for axis in axes for name, _ in axis.terms])
 
 
 def slots_between(link: Link, buffering: Slots) -> tuple[int, ...]:
@@ -152,9 +187,9 @@ def slots_between(link: Link, buffering: Slots) -> tuple[int, ...]:
 def least_staged_bytes(problem: TilingProblem, steps: Mapping[str, int]) -> dict[str, int]:
     """Bytes by pool that staged operands take at least: one tile each."""
     least: dict[str, int] = {}
-    for operand in problem.operands:
+    for position, operand in enumerate(problem.operands):
         for number, pool in enumerate(operand.between):
-            least[pool] = least.get(pool, 0) + _slot_bytes(operand, number, steps)
+            least[pool] = least.get(pool, 0) + _larger_tile(problem, position, number, steps).slot_bytes
     return least
 
 
@@ -199,21 +234,25 @@ def _best_staging(
     tiles are possible.
     """
     operand, extents = problem.operands[hop.position], problem.extents
-    wanted = {name: step for name, step in hop.given.items() if name in operand.dimensions}
-    fitting: list[tuple[tuple[int, int, int], Staging]] = []
-    for item in stagings(operand, hop.number, steps, order, extents):
-        fits_given = all(item.steps[name] == step for name, step in wanted.items())
-        if not fits_given or not contains(item, inner, order) or not stores_whole_units(operand, hop.link, item.steps):
+    wanted = [(name, step) for name, step in hop.given.items() if name in operand.dimensions]
+    tiles = prod(-(-extents[name] // steps[name]) for name in order)
+    best: tuple[tuple[int, int, int], _Group] | None = None
+    for group in _groups(operand, steps, order, extents):
+        larger = _larger_tile(problem, hop.position, hop.number, group.steps)
+        fits_given = all(group.steps[name] == step for name, step in wanted)
+        if not fits_given or not contains(group, inner, order) or not larger.whole_units:
             continue
-        for number in hop.copies:
-            slotted = _slotted(item, number, order, steps, extents)
-            if room is None or slotted.size_bytes <= room:
-                moved = item.repeats * problem.moved_bytes(hop.position, item.steps)
-                fitting.append(((moved, -slotted.copies, -slotted.slot_bytes), replace(slotted, link_bytes=moved)))
-    return min(fitting, key=lambda pair: pair[0], default=(None, None))[1]
+        for copies in hop.copies if group.period < tiles else (1,):
+            if room is None or copies * larger.slot_bytes <= room:
+                score = group.repeats * larger.moved_bytes, -copies, -larger.slot_bytes
+                best = (score, group) if best is None or score < best[0] else best
+    if best is None:
+        return None
+    (moved, copies, slot_bytes), group = best
+    return group.staging(-slot_bytes, moved, -copies)
 
 
-def contains(item: Staging, inner: Staging | None, order: tuple[str, ...]) -> bool:
+def contains(item: Staging | _Group, inner: Staging | None, order: tuple[str, ...]) -> bool:
     """Whether larger tiles consist of whole larger tiles of the pool before, ``inner``, if there is one."""
     if inner is None or item.index is None:
         return True
@@ -242,13 +281,6 @@ def stores_whole_units(operand: TileOperand, link: Link, steps: Mapping[str, int
     return run % unit == 0
 
 
-def _slotted(
-    item: Staging, copies: int, order: tuple[str, ...], steps: Mapping[str, int], extents: Mapping[str, int]
-) -> Staging:
-    tiles = prod(-(-extents[name] // steps[name]) for name in order)
-    return replace(item, copies=copies) if item.period < tiles else item
-
-
 def stagings(
     operand: TileOperand, number: int, steps: Mapping[str, int], order: tuple[str, ...], extents: Mapping[str, int]
 ) -> Iterator[Staging]:
@@ -256,17 +288,39 @@ def stagings(
 
     Bytes over the link are not counted yet.
     """
+    for group in _groups(operand, steps, order, extents):
+        yield group.staging(_slot_bytes(operand, number, group.steps))
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Tiles that are one larger tile; the fields are those of ``Staging``."""
+
+    index: str | None
+    tiles: int
+    steps: dict[str, int]
+    period: int
+    repeats: int = 1
+
+    def staging(self, slot_bytes: int, link_bytes: int = 0, copies: int = 1) -> Staging:
+        """The larger tiles with their bytes."""
+        return Staging(self.index, self.tiles, self.steps, self.period, slot_bytes, link_bytes, copies, self.repeats)
+
+
+def _groups(
+    operand: TileOperand, steps: Mapping[str, int], order: tuple[str, ...], extents: Mapping[str, int]
+) -> Iterator[_Group]:
+    """The groups of ``stagings``."""
+    dimensions = operand.dimensions
     counts = [-(-extents[name] // steps[name]) for name in order]
-    whole = dict(extents)
-    yield Staging(None, prod(counts), whole, prod(counts), _slot_bytes(operand, number, whole))
+    yield _Group(None, prod(counts), dict(extents), prod(counts))
     for position, name in enumerate(order):
-        if name not in operand.dimensions:
+        if name not in dimensions:
             continue
         inner = {inside: extents[inside] for inside in order[position + 1 :]}
-        repeats = prod(counts[at] for at in range(position) if order[at] not in operand.dimensions)
+        repeats = prod([counts[at] for at in range(position) if order[at] not in dimensions])
         inside = prod(counts[position + 1 :])
         for tiles in range(counts[position], 0, -1):
             if counts[position] % tiles == 0:
                 larger = {**steps, **inner, name: min(steps[name] * tiles, extents[name])}
-                size = _slot_bytes(operand, number, larger)
-                yield Staging(name, tiles, larger, inside * tiles, size, repeats=repeats)
+                yield _Group(name, tiles, larger, inside * tiles, repeats)
