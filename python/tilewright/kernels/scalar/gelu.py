@@ -52,4 +52,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 OPERATORS = (Operator("Gelu", elements.nest, reference, GeluAttributes, function, takes_clamp=True),)
 
-DECLARATION = Declaration(operators={"Gelu": choices}, kernels=(_BY_ERF, _BY_TANH))
+DECLARATION = Declaration(
+    operators={"Gelu": choices},
+    kernels=(_BY_ERF, _BY_TANH),
+)
