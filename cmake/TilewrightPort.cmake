@@ -29,7 +29,11 @@ function(tilewright_use_port executable)
     # A linked model has a script of its own where its POOLS name sections.
     set(own "$<TARGET_PROPERTY:${executable},TILEWRIGHT_LINKER_SCRIPT>")
     set(script "$<IF:$<BOOL:${own}>,${own},${facts_LINKER_SCRIPT}>")
-    target_link_options("${executable}" PRIVATE "-T${script}" -Wl,--gc-sections)
+    # The linker would put a section that the script does not name into some memory, and say nothing.
+    target_link_options(
+      "${executable}"
+      PRIVATE "-T${script}" -Wl,--gc-sections -Wl,--orphan-handling=error
+    )
     set_property(TARGET "${executable}" APPEND PROPERTY LINK_DEPENDS "${facts_LINKER_SCRIPT}")
   endif()
   if(arg_MAP)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.firmware import build_riscv, needs_riscv
+from support.firmware import build_arm, build_riscv, needs_arm, needs_riscv
 from tilewright.base.errors import TilewrightError
 from tilewright.codegen.linker import linker_script
 from tilewright.platform import LinkerLayout, Platform, Region, load_platform
@@ -58,6 +58,29 @@ def test_pools_lie_in_their_regions(tmp_path: Path) -> None:
     assert address["_start"] == 0x80000000
     assert address["__stack"] % 16 == 0
     assert address["__heap_start"] == address["__heap_end"]
+
+
+def strict(platform: Platform) -> Platform:
+    """The platform, whose programs are linked as use_port links them: orphans are errors."""
+    options = (*platform.target.compile_options, "-g", "-Wl,--orphan-handling=error")
+    return replace(platform, target=replace(platform.target, compile_options=options))
+
+
+@needs_riscv
+def test_a_section_that_no_pool_has_is_a_link_error(tmp_path: Path) -> None:
+    platform = strict(load_platform("qemu-virt-rv32"))
+    build(platform, tmp_path)
+    source = tmp_path / "main.c"
+    source.write_text(PROGRAM.replace(".bss.tilewright.l1", ".dtcm"), encoding="utf-8")
+    with pytest.raises(AssertionError, match=r"orphan section `\.dtcm'"):
+        build_riscv(platform, [source], tmp_path / "main.elf")
+
+
+@needs_arm
+def test_no_section_of_an_arm_program_is_an_orphan(tmp_path: Path) -> None:
+    source = tmp_path / "main.c"
+    source.write_text(PROGRAM, encoding="utf-8")
+    build_arm(strict(load_platform("mps2-an385")), [source], tmp_path / "main.elf")
 
 
 @needs_riscv

@@ -12,6 +12,24 @@ from tilewright.platform.types import LinkerLayout, Platform, Region
 
 _CODE_FLAGS = 5
 
+_DEBUG = """abbrev addr aranges cu_index frame funcnames gnu_pubnames gnu_pubtypes info line line_str loc loclists
+macinfo macro names pubnames pubtypes ranges rnglists sfnames srcinfo str str_offsets sup tu_index typenames types
+varnames weaknames"""
+"""What follows ``.debug_`` in the names of DWARF's sections, of all its versions and of GNU's extensions."""
+
+_UNLOADED = (
+    *(f".debug_{name}" for name in _DEBUG.split()),
+    *(
+        ".tilewright.layout",
+        ".comment",
+        ".gnu.build.attributes",
+        ".gnu.attributes",
+        ".riscv.attributes",
+        ".ARM.attributes",
+    ),
+)
+"""Sections of no memory. All others that the script does not name are orphans, which the linker refuses."""
+
 
 @dataclass(frozen=True, slots=True)
 class _PoolSection:
@@ -53,6 +71,7 @@ class _Script:
     data_pools: tuple[_PoolSection, ...]
     word: str
     stack_bytes: int
+    unloaded: tuple[str, ...] = _UNLOADED
 
 
 def linker_script(platform: Platform) -> str:

@@ -279,7 +279,7 @@ def _use_script(env: Any, script: str) -> None:
         env.Depends(target, script)
         return target, source
 
-    env.Append(LINKFLAGS=[f"-T{script}", "-Wl,--gc-sections"], PROGEMITTER=[depend])
+    env.Append(LINKFLAGS=[f"-T{script}", "-Wl,--gc-sections", "-Wl,--orphan-handling=error"], PROGEMITTER=[depend])
 
 
 def _port_objects(env: Any, caller: str, folder: Path, port: str) -> list[Any]:
