@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.planned import link
+from support.planned import far_platform, link, planned
+from support.small_nodes import conv
 from tilewright.base.errors import TilewrightError
 from tilewright.base.resources import platforms_dir
 from tilewright.graph import Node
@@ -191,6 +192,19 @@ def test_a_variant_is_for_where_the_first_does_not_fit() -> None:
     found = cheapest_kernel([first, later], {"l1": 1000}, TilingOptions())
     assert (found.problem, found.others) == (first, ())
     assert cheapest_kernel([first, later], {"l1": 200}, TilingOptions()).problem is later
+
+
+def test_a_variant_is_taken_where_it_moves_fewer_bytes() -> None:
+    """A convolution whose sums are whole in 5,000 bytes, but not without loading the image many times."""
+    graph = conv((1, 64, 1, 128), (64, 64, 1, 3), (1, 128), pads=(0, 1, 0, 1))
+    fast, frugal = (
+        planned(graph, far_platform(5000), objective=objective).layers[0]
+        for objective in (Objective.CYCLES, Objective.BYTES_MOVED)
+    )
+    assert (fast.problem.variant, frugal.problem.variant) == (1, 2)
+    assert "ic" in frugal.choice.order
+    whole = choose_tiles(fast.problem, {"l1": 5000}, TilingOptions(objective=Objective.BYTES_MOVED))
+    assert frugal.choice.cost < whole.cost
 
 
 def test_a_kernel_that_does_not_fit_is_named() -> None:

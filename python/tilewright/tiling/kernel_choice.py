@@ -36,8 +36,8 @@ def cheapest_kernel(
     Of the variants of one kernel the first that fits is taken: a later variant cuts reductions, which
     adds floats in another order, and is meant for pools in which the others do not fit.
     Kernels for groups alone are left out.
-    Where bytes moved are the objective, the kernel with the fewest is taken, of equals the first; where bytes of
-    pools are, and under another strategy, the first that fits.
+    Where bytes moved are the objective, the kernel with the fewest is taken, of equals the first, variants too; where
+    bytes of pools are, and under another strategy, the first that fits.
     Raises TileOverflow, with the numbers of the kernel that misses the fewest bytes, if no kernel fits.
     """
     by_cost = options.strategy is Strategy.COST
@@ -53,7 +53,8 @@ def cheapest_kernel(
             break
         if problem.kernel.in_groups:
             continue
-        if problem.variant and any(candidates[other].kernel.name == problem.kernel.name for other in choices):
+        is_known = any(candidates[other].kernel.name == problem.kernel.name for other in choices)
+        if problem.variant and is_known and not by_bytes:
             continue
         least = calls_cycles(problem)
         if by_cycles and taken is not None and least >= choices[taken].least_cost * SURELY_FASTER:
