@@ -107,13 +107,18 @@ def build_firmwares(names: Sequence[str], corpus: Path, build: Path) -> None:
     options = {f"{name}_{way}": text for name in names for way, text in ways_of(name).items()}
     for target, text in options.items():
         (build / f"{target}.toml").write_text(text, encoding="utf-8")
-    networks = ";".join(
+    entries = [
         "|".join((target, str(corpus / name), platform_of(name), "", "", tolerance(name), f"{build / target}.toml"))
         for name in names
         for target in (f"{name}_{way}" for way in ways_of(name))
-    )
+    ]
+    built(entries, build)
+
+
+def built(entries: Sequence[str], build: Path) -> None:
+    """Golden tests, one for each entry of the list NETWORKS of ``road/CMakeLists.txt``."""
     configure = ["cmake", "-S", str(HERE / "road"), "-B", str(build / "road"), "-G", "Ninja"]
-    configure += [f"-DNETWORKS={networks}", f"-DCMAKE_TOOLCHAIN_FILE={TOOLCHAIN}"]
+    configure += [f"-DNETWORKS={';'.join(entries)}", f"-DCMAKE_TOOLCHAIN_FILE={TOOLCHAIN}"]
     configure += [f"-DTILEWRIGHT_PYTHON={sys.executable}"]
     for command in (configure, ["cmake", "--build", str(build / "road"), "-j", "2"]):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)

@@ -75,6 +75,7 @@ tilewright_add_model(<target>
   [BOUND <tensor>=<n>...]         how many entries an output of NonMaxSuppression, NonZero, Unique or Compress has room for; another output, `<tensor>_count`, says how many there were
   [STATE <input>=<output>...]     the input holds what the run before left in the output; both are the plan's and not the caller's
   [FEED <input>]                  the caller gives this input some rows at a time, so that it never exists as a whole
+  [SLIDE <input>=<frames>...]     a run gets so many new frames of this input, and computes only what they change in the outputs
   [OPERATORS <file.py|name>...]   operators that the firmware project defines itself
   [QUANTIZED_IO]                  inputs and outputs are the stored integers: QuantizeLinear of inputs and DequantizeLinear of outputs are dropped
   [FLOAT_IO]                      inputs and outputs are real numbers: what stores quantised integers is converted by the model
@@ -104,7 +105,7 @@ function(tilewright_add_model target)
     arg
     "QUANTIZED_IO;FLOAT_IO;STATIC_POOLS;IO_IN_POOLS;CHECK_CONSTANTS;GUARDS;PROTECT;PROFILE"
     "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;GROUPS;FEED;STACK_BYTES;WEIGHTS;MODEL;PLAN_LOCK;OPTIONS;PORT;OUTPUT_DIRECTORY"
-    "POOLS;BUDGET;TYPES;DIMS;BOUND;STATE;OPERATORS;INTERFACE;OPERATOR_SOURCES"
+    "POOLS;BUDGET;TYPES;DIMS;BOUND;STATE;SLIDE;OPERATORS;INTERFACE;OPERATOR_SOURCES"
   )
   _tilewright_read_model()
   add_library("${target}" STATIC)

@@ -94,7 +94,7 @@ def imported_graph(options: CompileOptions, platform: Platform) -> Graph:
     extensions = {own_name(operator.domain, operator.name): operator for operator in own}
     graph = replace(graph, extensions=extensions)
     graph = replace(graph, nominal_macs=macs_of_nodes(graph))
-    better = optimise(graph, platform.target.kernels, platform.core, options.feed)
+    better = optimise(graph, platform.target.kernels, platform.core, options.feed, options.slide)
     better = with_cut_rows(better, platform)
     return replace(better, any_weights=options.weights is Weights.EXTERNAL)
 

@@ -30,6 +30,7 @@ from support.spoilt_guards import GUARDS, guarded
 from support.spoilt_memory import MEMORY
 from support.spoilt_nest import NESTS, caller_view, transposed
 from support.spoilt_profile import PROFILES, profiled
+from support.spoilt_sliding import SLIDING, slid
 from support.spoilt_split import SPLITS, shared
 from support.spoilt_states import STATES, stateful
 from tilewright.base.errors import ExitStatus, TilewrightError
@@ -37,7 +38,7 @@ from tilewright.check import Rule, check, require_sound
 from tilewright.plan import Begin, BufferKind, CopyStart, End, Index, Kernel, Layer, Loop, Plan, Runs, Step, Wait
 from tilewright.plan.json import dumps, loads
 
-SPOILT = {**MEMORY, **FLOW, **SPLITS, **PROFILES, **NESTS, **STATES, **GUARDS, **FEEDING}
+SPOILT = {**MEMORY, **FLOW, **SPLITS, **PROFILES, **NESTS, **STATES, **GUARDS, **FEEDING, **SLIDING}
 SOUND = {
     "two layers": BASE,
     "reduction": REDUCTION,
@@ -63,6 +64,8 @@ SOUND = {
     "ring whose rows are written in parts": in_channel_tiles(),
     "fed rows": fed(),
     "fed rows in a ring with a row more": fed(4, late=2),
+    "a window that slides": slid(),
+    "a window with a ring of two turns a period": slid(6),
     "io in pools": placed_io(160),
     "synchronous": with_links(BASE, asynchronous=False),
     "aligned links": with_links(BASE, align_bytes=2),

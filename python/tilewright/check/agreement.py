@@ -25,7 +25,12 @@ def _check_tensor(facts: Facts, tensor: InterfaceTensor, kinds: tuple[BufferKind
     buffer, place = facts.buffers[tensor.buffer], f"interface tensor {tensor.name}"
     if buffer.kind not in kinds:
         log.report(Rule.INTERFACE, f"its buffer {buffer.name} is of kind {buffer.kind.value}", place)
-    stated, held = (tensor.name, tensor.dtype, tensor.shape), (buffer.tensor, buffer.dtype, buffer.shape)
+    shape = buffer.shape
+    axis = tensor.fed_axis
+    if facts.plan.slide is not None and axis is not None and 0 <= axis < min(len(shape), len(tensor.shape)):
+        # The caller gives or gets the rows of one run; how many these are is a rule of its own.
+        shape = (*shape[:axis], tensor.shape[axis], *shape[axis + 1 :])
+    stated, held = (tensor.name, tensor.dtype, tensor.shape), (buffer.tensor, buffer.dtype, shape)
     if stated != held:
         message = f"{tensor.name} {tensor.dtype} {tensor.shape}, its buffer holds {buffer.tensor} {buffer.dtype}"
         log.report(Rule.INTERFACE, f"{message} {buffer.shape}", place)

@@ -56,14 +56,19 @@ def _input_faults(facts: Facts, item: InterfaceTensor) -> list[str]:
         return [f"rows along axis {axis} of {buffer.shape}"]
     if buffer.kind is not BufferKind.INPUT or any(place.buffer == buffer.name for place in facts.plan.placements):
         return [f"its buffer, of kind {buffer.kind.value}, is the plan's"]
+    if not follow_each_other(buffer, axis):
+        return [f"rows along axis {axis} do not follow each other with strides {buffer.strides_bytes}"]
+    return []
+
+
+def follow_each_other(buffer: Buffer, axis: int) -> bool:
+    """Whether the positions of an axis are rows that lie one behind the other, each in one piece."""
     reach = sum(
         (extent - 1) * stride
         for number, (extent, stride) in enumerate(zip(buffer.shape, buffer.strides_bytes, strict=True))
         if number != axis
     )
-    if not 0 <= reach < buffer.strides_bytes[axis] or buffer.strides_bytes[axis] * buffer.shape[axis] > _room(buffer):
-        return [f"rows along axis {axis} do not follow each other with strides {buffer.strides_bytes}"]
-    return []
+    return 0 <= reach < buffer.strides_bytes[axis] and buffer.strides_bytes[axis] * buffer.shape[axis] <= _room(buffer)
 
 
 def _room(buffer: Buffer) -> int:

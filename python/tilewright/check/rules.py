@@ -31,6 +31,7 @@ class Rule(Enum):
     GUARDS = "guards"
     INTERFACE = "interface"
     FEED = "feed"
+    SLIDE = "slide"
     STATE = "state"
     LAYER_FACTS = "layer-facts"
 

@@ -61,6 +61,7 @@ def check_declarations(plan: Plan, log: Log) -> None:
         _known("buffer", [tensor.buffer], buffers, f"interface tensor {tensor.name}", log)
     for state in plan.states:
         _known("buffer", [state.found, state.left], buffers, f"state {state.input}", log)
+    _known("buffer", [plan.slide.position] if plan.slide is not None else [], buffers, "the window", log)
     _known("buffer", [plan.profile] if plan.profile is not None else [], buffers, "profile", log)
     _known("buffer", [plan.guards.record] if plan.guards is not None else [], buffers, "guards", log)
     _known("pool", plan.guards.pools if plan.guards is not None else (), pools, "guards", log)

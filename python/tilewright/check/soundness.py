@@ -19,6 +19,7 @@ from tilewright.check.rings import check_ring_buffers, check_ring_steps
 from tilewright.check.rules import Log, Rule, Violation
 from tilewright.check.scratch import check_scratch
 from tilewright.check.shape import check_declarations, check_extent, check_steps
+from tilewright.check.sliding_windows import check_sliding
 from tilewright.check.split import check_splits
 from tilewright.check.state_rule import check_states
 from tilewright.check.words import check_words
@@ -45,6 +46,7 @@ def check(plan: Plan) -> list[Violation]:
     every = tuple(flatten(roots))
     check_interface(facts, log)
     check_feeding(facts, roots, log)
+    check_sliding(facts, roots, log)
     check_states(facts, log)
     check_layer_facts(facts, every, log)
     check_relations(facts, log)

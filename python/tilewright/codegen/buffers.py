@@ -83,13 +83,19 @@ class Storage:
         axes = [item.fed_axis for item in self.plan.inputs if item.buffer == root and item.fed_axis is not None]
         return self.buffers[root].strides_bytes[axes[0]] if axes else 0
 
+    def taken_row_bytes(self, name: str) -> int:
+        """Bytes of a row of an output that the caller gets row by row, if the buffer is it or a view of it, else 0."""
+        root = self.root(name)
+        axes = [item.fed_axis for item in self.plan.outputs if item.buffer == root and item.fed_axis is not None]
+        return self.buffers[root].strides_bytes[axes[0]] if axes else 0
+
     def address(self, name: str) -> str:
         """C expression, inside a layer's function, of a uint8_t pointer to the buffer's first byte."""
         if name in self.parents:
             parent, offset = self.parents[name]
             return self.address(parent) if not offset else f"{self.address(parent)} + {offset}"
         buffer = self.buffers[name]
-        if name in self.members and self.fed_row_bytes(name):
+        if name in self.members and self.fed_row_bytes(name) and self.plan.slide is None:
             return "tilewright_bytes(context->rows)"
         if name in self.members:
             side = "inputs" if buffer.kind is BufferKind.INPUT else "outputs"

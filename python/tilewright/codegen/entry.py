@@ -15,6 +15,7 @@ from tilewright.codegen.interface import InterfaceText, Required, Signature
 from tilewright.codegen.pools import PoolText
 from tilewright.codegen.profiling import ProfileText
 from tilewright.codegen.protected_layers import ProtectText, protect_text, protected_regions
+from tilewright.codegen.window_runs import SlideText, sliding_functions
 from tilewright.plan.stages import numbered_layers
 
 
@@ -23,7 +24,8 @@ class Entry:
     """The facts about a model on which the run function and its helpers depend.
 
     ``hands_over`` says that some layer hands over a store to the next layer; ``forked`` says that a controller calls
-    the model and one of ``cores`` cores runs the layers. ``feed`` is the input that the caller gives row by row.
+    the model and one of ``cores`` cores runs the layers. ``feed`` is the input that the caller gives row by row,
+    ``slide`` the window that slides.
     """
 
     storage: Storage
@@ -33,6 +35,7 @@ class Entry:
     forked: bool
     cores: int
     feed: FeedText | None = None
+    slide: SlideText | None = None
 
     @property
     def prefix(self) -> str:
@@ -67,6 +70,9 @@ def entry_functions(entry: Entry, layers: tuple[str, ...]) -> tuple[FunctionText
     if entry.feed is not None:
         checks = (*_argument_checks(entry), *_pool_checks(entry))
         return (*check, *feeding_functions(entry.feed, layers, checks, _all_layers(entry, layers)))
+    if entry.slide is not None:
+        checks = (*_argument_checks(entry), *_pool_checks(entry))
+        return (*check, *sliding_functions(entry.slide, entry.signature, checks, _all_layers(entry, layers)))
     if entry.storage.plan.protected:
         text = protect_text(entry.storage, entry.signature, layers, protected_regions(entry.storage, "pools->"))
         return (*check, text.function, _run(entry, _all_layers(entry, layers, text)))
@@ -92,11 +98,9 @@ def opening_lines(entry: Entry, pointer_bytes: int) -> tuple[str, ...]:
     if entry.context:
         members = [f"    const struct {entry.prefix}_{name} *{name};" for name in entry.signature.arguments]
         if entry.feed is not None:
-            members += [
-                "    const void *rows; /* that of iteration `from` first */",
-                "    int32_t from;",
-                "    int32_t to;",
-            ]
+            members += ["    const void *rows; /* that of iteration `from` first */"]
+        if entry.feed is not None or entry.slide is not None:
+            members += ["    int32_t from;", "    int32_t to;"]
         lines += ["/* What the caller passed. */", f"struct {entry.prefix}_context {{", *members, "};", ""]
     return tuple(lines)
 
@@ -182,7 +186,8 @@ def _table(entry: Entry, layers: tuple[str, ...]) -> tuple[str, ...]:
 
 def _call(entry: Entry) -> tuple[str, ...]:
     given = ", ".join(
-        "context" if (entry.forked or entry.feed) and name == "context" else f"&{name}" for _, name in entry.passed
+        "context" if (entry.forked or entry.feed or entry.slide) and name == "context" else f"&{name}"
+        for _, name in entry.passed
     )
     return (f"const enum {entry.prefix}_status status = layers[number]({given});",)
 

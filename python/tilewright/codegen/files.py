@@ -16,6 +16,7 @@ from tilewright.codegen.profiling import profile_text
 from tilewright.codegen.render import render
 from tilewright.codegen.source_file import source_text
 from tilewright.codegen.weights_file import file_bytes, weights_file
+from tilewright.codegen.window_runs import slide_text
 from tilewright.plan import Plan
 from tilewright.plan.json import dumps
 from tilewright.plan.layout_hash import layout_hash
@@ -135,7 +136,8 @@ def _of_header(storage: Storage, texts: _Texts) -> dict[str, Any]:
         "converts": any(item.range is not None for item in (*inputs, *outputs)),
         "fixed_pools": plan.static_pools and bool(texts.pools),
         "inputs": [] if plan.io_in_pools else [item for item in inputs if not item.rows],
-        "feed": feed_text(storage, texts.called),
+        "feed": None if plan.slide is not None else feed_text(storage, texts.called),
+        "slide": slide_text(storage),
         "outputs": [] if plan.io_in_pools else outputs,
         "pool_members": [] if plan.static_pools else texts.pools,
         "io_in_pools": plan.io_in_pools,

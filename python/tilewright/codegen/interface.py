@@ -110,7 +110,7 @@ def interface_texts(storage: Storage, items: tuple[InterfaceTensor, ...], direct
                 macro=f"{storage.prefix}_{direction}_{item.identifier}".upper(),
                 comment=f"{direction.capitalize()} '{in_comment(item.name)}', {item.dtype}",
                 c_type=C_TYPES[item.dtype],
-                extents="".join(f"[{extent}]" for extent in item.shape) or "scalar",
+                extents="".join(f"[{extent}]" for extent in _as_given(item)) or "scalar",
                 size_bytes=prod(item.shape) * int(np.dtype(item.dtype).itemsize),
                 count=prod(item.shape),
                 rank=len(item.shape),
@@ -124,10 +124,18 @@ def interface_texts(storage: Storage, items: tuple[InterfaceTensor, ...], direct
                 required=item.required,
                 accessor=f"{storage.prefix}_{direction.lower()}_{item.identifier}",
                 address=address,
-                rows=item.shape[item.fed_axis] if item.fed_axis is not None else 0,
+                rows=item.shape[item.fed_axis] if item.fed_axis is not None and storage.plan.slide is None else 0,
             )
         )
     return texts
+
+
+def _as_given(item: InterfaceTensor) -> tuple[int, ...]:
+    """The extents of a tensor in the order in which its elements lie with the caller: rows first, where it has rows."""
+    if item.fed_axis is None:
+        return item.shape
+    axis = item.fed_axis
+    return (item.shape[axis], *item.shape[:axis], *item.shape[axis + 1 :])
 
 
 def _range(dtype: str) -> tuple[int, int] | None:

@@ -14,6 +14,7 @@ from tilewright.codegen.layer_scope import LayerScope
 from tilewright.codegen.literals import members
 from tilewright.codegen.splits import SplitOperand, split_text
 from tilewright.codegen.steps import BlockCopyText, RectangleCopyText, StepText, TileShape, WaitText, WordsText
+from tilewright.codegen.window_runs import rows_made
 from tilewright.plan import (
     BufferKind,
     CopyStart,
@@ -175,6 +176,8 @@ def _view_text(
         shapes.append(CallShape(name, function, tile_number(step.runs), fixed))
         if row := scope.model.storage.fed_row_bytes(buffer.name):
             return ViewText(f"{address} + (t - context->from) * {row}", f"&{name}", moves=True)
+        if row := scope.model.storage.taken_row_bytes(buffer.name):
+            return ViewText(f"{address} + {_row_of_run(scope, step, operand, view, name)} * {row}", f"&{name}", True)
         if is_tile:
             return ViewText(address, f"&{name}", moves)
         at = "tilewright_at" if buffer.ring_axis is None else "tilewright_at_ring"
@@ -185,6 +188,13 @@ def _view_text(
         shape = f"shape{scope.tag(step)}_{position}"
         shapes.append(CallShape(shape, "", "", fixed))
     return ViewText(f"{address} + {begin}" if begin else address, f"&{shape}", moves)
+
+
+def _row_of_run(scope: LayerScope, step: Kernel, operand: Operand, view: tuple[int, ...], shape: str) -> str:
+    """C expression of the first row of a block, counted from the first row that the run gives the caller."""
+    assert scope.loop is not None
+    (axis,) = (number for number, own in enumerate(operand.rectangle) if own.terms)
+    return f"({shape}.origin[{view.index(axis)}] - {rows_made(step, scope.loop)})"
 
 
 def backward_axes(step: Kernel, position: int) -> tuple[int, ...]:

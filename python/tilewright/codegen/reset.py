@@ -9,15 +9,17 @@ from tilewright.codegen.buffers import Array, Storage
 from tilewright.codegen.function_text import FunctionText, block
 from tilewright.codegen.interface import C_TYPES, Signature
 from tilewright.codegen.pools import array_lines
+from tilewright.codegen.window_runs import reset_lines, slide_text
 from tilewright.plan import StateTensor
 
 
 def reset_functions(storage: Storage, signature: Signature, constants: Mapping[str, Array]) -> tuple[FunctionText, ...]:
-    """``<prefix>_reset``; nothing for a model without states. ``constants`` has contents by their hash."""
+    """``<prefix>_reset``; nothing for a model that remembers nothing. ``constants`` has contents by their hash."""
     states = storage.plan.states
-    if not states:
+    slide = slide_text(storage)
+    if not states and slide is None:
         return ()
-    lines: list[str] = []
+    lines = list(reset_lines(slide)) if slide is not None else []
     for state in states:
         lines += _filled(storage, state, "content" if state.sha256 is not None else str(state.fill), constants)
     unused = signature.accessor_parameters != "void" and not any("pools->" in line for line in lines)

@@ -19,6 +19,7 @@ from tilewright.codegen.profiling import profile_text
 from tilewright.codegen.reset import reset_functions
 from tilewright.codegen.template_lines import LayerText, ShapeText
 from tilewright.codegen.weights_file import numbers_of, set_weights_function, weights_opening
+from tilewright.codegen.window_runs import slide_text
 from tilewright.plan import CopyStart, Plan, kernel_steps
 from tilewright.plan.stages import numbered_layers, plain_steps
 
@@ -43,7 +44,8 @@ def source_text(
         bool(left),
         plan.core.called_on == "controller",
         plan.core.count,
-        feed_text(storage, signature),
+        None if plan.slide is not None else feed_text(storage, signature),
+        slide_text(storage),
     )
     around = Surroundings(plan.name, entry.layer_parameters, tuple(name for _, name in entry.passed), profile)
     numbers = numbers_of(plan) if plan.external is not None else None

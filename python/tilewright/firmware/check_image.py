@@ -63,7 +63,7 @@ def _checked(image: Image, plan: Plan, linked: Linked, code: Walker) -> tuple[Ch
     places, findings = placed_pools(image, plan, linked)
     findings += wrong_constants(image, plan, places)
     findings += wrong_layouts(image, plan)
-    fed = [f"feed_{item.identifier}" for item in plan.inputs if item.fed_axis is not None]
+    fed = [f"feed_{item.identifier}" for item in plan.inputs if item.fed_axis is not None and plan.slide is None]
     running = [f"{plan.name}_{entry}" for entry in ("run", *((*fed, "finish") if fed else ()))]
     others = [f"{plan.name}_{entry}" for entry in (*(("start",) if fed else ()), *ENTRIES)]
     roots = [symbol for name in dict.fromkeys((*running, *others)) if (symbol := _function(image, name)) is not None]

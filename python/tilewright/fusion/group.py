@@ -30,15 +30,18 @@ class Group:
         return range(self.first, self.first + len(self.stages))
 
 
-def group_of(first: int, streams: Sequence[Stream], blocks: Sequence[int], inside: Collection[str]) -> Group | None:
+def group_of(
+    first: int, streams: Sequence[Stream], blocks: Sequence[int], inside: Collection[str], period: int = 0
+) -> Group | None:
     """The group of layers from number ``first`` on; None where they cannot run together.
 
     Args:
         streams: of each layer.
         blocks: how many times the fewest rows each layer makes at a time.
         inside: the tensors that no layer outside needs.
+        period: iterations after which every ring is at its first row again; 0 where that does not matter.
     """
-    table = Timetable()
+    table = Timetable(period=period)
     for stream, times in zip(streams, blocks, strict=True):
         if not table.add(stream, times):
             return None
@@ -47,7 +50,7 @@ def group_of(first: int, streams: Sequence[Stream], blocks: Sequence[int], insid
 
 
 def group_in_steps(
-    first: int, streams: Sequence[Stream], steps: Sequence[int], inside: Collection[str]
+    first: int, streams: Sequence[Stream], steps: Sequence[int], inside: Collection[str], period: int = 0
 ) -> Group | None:
     """The group of layers from number ``first`` on in blocks of ``steps`` rows; None where they cannot run so."""
     table = Timetable()
@@ -58,7 +61,7 @@ def group_in_steps(
             return None
         blocks.append(-(-step // fewest))
         table.add(stream, blocks[-1])
-    return group_of(first, streams, blocks, inside)
+    return group_of(first, streams, blocks, inside, period)
 
 
 def _shortened(stages: Sequence[Timed]) -> tuple[Timed, ...]:

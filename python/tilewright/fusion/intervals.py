@@ -81,6 +81,7 @@ class Layers:
         ways: the same to all kernels.
         fed: number of the layer that takes the rows of a fed input one by one; None without one.
         given: by number of a layer, rows that its blocks must have.
+        period: iterations after which every ring is at its first row again; 0 where that does not matter.
     """
 
     problems: Sequence[TilingProblem]
@@ -94,6 +95,7 @@ class Layers:
     ways: dict[tuple[int, int, int], tuple[KernelWay, ...]] = field(default_factory=dict)
     fed: int | None = None
     given: Mapping[int, int] = field(default_factory=dict)
+    period: int = 0
 
     def cost(self, number: int, timed: Timed) -> KernelWay:
         """A layer in its blocks with the kernel that takes the fewest cycles.
@@ -308,7 +310,12 @@ def growing(layers: Layers, first: int, elements: Sequence[int], least_end: int 
 
     Rings of those that end before layer ``least_end`` are left out.
     """
-    table, cycles, scratch, problems = Timetable(known=layers.known), 0.0, list[int](), list[TilingProblem]()
+    table, cycles, scratch, problems = (
+        Timetable(known=layers.known, period=layers.period),
+        0.0,
+        list[int](),
+        list[TilingProblem](),
+    )
     ring_bytes: dict[str, int] = {}
     for number in range(first, first + len(elements)):
         stream = layers.streams[number]
@@ -335,7 +342,7 @@ def group_from(layers: Layers, interval: Interval) -> Group:
     """The group of an interval of ``intervals``."""
     streams: list[Stream] = []
     blocks: list[int] = []
-    table = Timetable()
+    table = Timetable(period=layers.period)
     for number in range(interval.first, interval.end):
         stream = layers.streams[number]
         assert stream is not None
@@ -346,6 +353,6 @@ def group_from(layers: Layers, interval: Interval) -> Group:
         streams.append(stream)
     inside = {stream.written for stream in streams}
     inside = {name for name in inside if layers.alive.is_inside(name, interval.first, interval.end)}
-    group = group_of(interval.first, streams, blocks, inside)
+    group = group_of(interval.first, streams, blocks, inside, layers.period)
     assert group is not None
     return group

@@ -77,6 +77,7 @@ class Timetable:
         known: what was computed of two stages, one of which reads what the other makes; tables may share it. By rows
             that are read, and times of both stages against each other: iterations by which the reader is behind its
             maker's first block; rows of the ring and whether they pass.
+        period: iterations after which every ring is at its first row again; 0 where that does not matter.
     """
 
     stages: list[Timed] = field(default_factory=list)
@@ -86,6 +87,7 @@ class Timetable:
     sums: set[str] = field(default_factory=set)
     delayed: set[int] = field(default_factory=set)
     known: dict[tuple[object, ...], tuple[int, bool]] = field(default_factory=dict)
+    period: int = 0
 
     def fewest(self, stream: Stream) -> int | None:
         """The fewest rows at a time that a stage could make; None where it cannot join."""
@@ -180,6 +182,7 @@ class Timetable:
             rows = rows_between(maker, reader, read) if is_ring else maker.stream.extent
             self.known[key] = rows, is_passing(maker, reader, read)
         needed, passes = self.known[key]
+        needed = in_turns(needed, self.period * self.rates[read.tensor])
         known = self.rings.get(read.tensor)
         if known is not None:
             needed, passes = max(needed, known.rows), passes and known.passing
@@ -230,6 +233,12 @@ class Timetable:
             (self.stages[self.makers[ring.tensor]].stream, ring) for ring in self.rings.values() if not ring.passing
         )
         return sum(stream.row_bytes * min(ring.rows, stream.extent) for stream, ring in rows)
+
+
+def in_turns(rows: int, of: Fraction) -> int:
+    """The least rows of a ring, ``rows`` or more, of which a whole number of turns has ``of`` rows; 0: any number."""
+    turns = of.numerator if of.denominator == 1 else 0
+    return next((item for item in range(rows, turns + 1) if turns % item == 0), rows)
 
 
 def _pair(maker: Timed, reader: Timed, read: RowRead) -> tuple[object, ...]:

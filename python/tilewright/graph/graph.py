@@ -225,14 +225,34 @@ class Bounded:
 
 
 @dataclass(frozen=True, slots=True)
+class Slide:
+    """A window over the fed input that slides: how far with each run, and of how many rows the graph is.
+
+    The graph is that of a longer window, in which rows go on behind the last one as behind the one ``period`` before.
+
+    Attributes:
+        rows: new rows of the input in each run.
+        output_rows: the rows that they complete, of each output.
+        window: rows of the input as the model was written.
+        period: rows of the input after which everything lies where it lay before.
+    """
+
+    rows: int
+    output_rows: tuple[int, ...]
+    window: int
+    period: int
+
+
+@dataclass(frozen=True, slots=True)
 class Graph:
     """Nodes in topological order, tensors by name, the interface in the model's order.
 
     ``extensions`` are declarations of operators that are not Tilewright's own, by ``Node.operator``. Inputs and
     outputs of ``states`` are the plan's and not the caller's. ``fed`` is the input that the caller gives row by row;
-    empty for none. ``any_weights`` says that no decision (which kernel runs, which constants are stored once) may
-    depend on values of constants or scales of tensors, because a file may bring other values. ``bounded`` names the
-    outputs of which only the first entries are real; the outputs in ``counts`` say how many entries operators found.
+    empty for none. ``slide`` says that each run goes on where the run before ended. ``any_weights`` says that no
+    decision (which kernel runs, which constants are stored once) may depend on values of constants or scales of
+    tensors, because a file may bring other values. ``bounded`` names the outputs of which only the first entries are
+    real; the outputs in ``counts`` say how many entries operators found.
     ``nominal_macs`` are the multiply-accumulates of the model's nodes before any rewriting, by name; empty if unknown.
     """
 
@@ -244,6 +264,7 @@ class Graph:
     extensions: Mapping[str, object] = field(default_factory=dict)
     states: tuple[State, ...] = ()
     fed: str = ""
+    slide: Slide | None = None
     any_weights: bool = False
     bounded: Mapping[str, Bounded] = field(default_factory=dict)
     counts: tuple[str, ...] = ()

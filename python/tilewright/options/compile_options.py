@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from tilewright.base.inputs import read_content
 from tilewright.base.settings import keys_of
 from tilewright.options.choices import Buffering, Effort, Groups, HomeChoice, Objective, Order, Strategy, Weights
 from tilewright.options.declaration import Place, names_files, option, option_of
+from tilewright.options.hashed_content import content_of
 from tilewright.options.home_text import read_homes
 from tilewright.options.layer_tables import LayerBuffers, TileSteps, read_buffers, read_tiles
 from tilewright.options.option_readers import read_name, read_pools
@@ -211,6 +209,17 @@ class CompileOptions:
             shown="<input>",
         ),
     )
+    slide: tuple[tuple[str, int], ...] = field(
+        default=(),
+        metadata=option(
+            "a run gets so many new frames of this input, and computes only what they change in the outputs "
+            "([more](../how-to/stream.md#slide-a-window))",
+            **_TABLE,
+            unit="frames",
+            minimum=1,
+            shown="<input>=<frames>",
+        ),
+    )
     operators: tuple[str, ...] = field(
         default=(),
         metadata=option(
@@ -335,7 +344,6 @@ class CompileOptions:
             shown="layer = { operand = slots }",
         ),
     )
-
     group: tuple[tuple[str, str], ...] = field(
         default=(),
         metadata=option(
@@ -376,19 +384,6 @@ class CompileOptions:
         """
         keys = (key for key in keys_of(type(self)) if key.field not in ("model", "platform"))
         return {
-            key.field: _content(getattr(self, key.field), option_of(key).file_suffix if names_files(key) else None)
+            key.field: content_of(getattr(self, key.field), option_of(key).file_suffix if names_files(key) else None)
             for key in keys
         }
-
-
-def _content(value: Any, file_suffix: str | None) -> Any:
-    """A value as JSON; a text that ends in ``file_suffix`` is a file and becomes the SHA-256 of its content."""
-    if isinstance(value, Enum):
-        return value.value
-    if file_suffix is None:
-        return value
-    if isinstance(value, tuple):
-        return [_content(item, file_suffix) for item in value]
-    if value is None:
-        return ""
-    return sha256(read_content(Path(value))).hexdigest() if str(value).endswith(file_suffix) else value

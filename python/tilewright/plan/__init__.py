@@ -27,6 +27,7 @@ from tilewright.plan.memory import (
     Quantization,
     Relation,
     RelationKind,
+    Slide,
     StateTensor,
 )
 from tilewright.plan.program import (
@@ -91,6 +92,7 @@ __all__ = [
     "Relation",
     "RelationKind",
     "Runs",
+    "Slide",
     "Split",
     "SplitAxis",
     "Stage",

@@ -173,6 +173,20 @@ class StateTensor:
 
 
 @dataclass(frozen=True, slots=True)
+class Slide:
+    """A window over the fed input that slides: a run takes ``rows`` iterations of the only loop, and goes on where the
+    run before ended. Behind the last iteration follows the one ``period`` before.
+
+    ``window`` are the rows of the input in the model. Buffer ``position`` has the iteration that comes next.
+    """
+
+    rows: int
+    window: int
+    period: int
+    position: str
+
+
+@dataclass(frozen=True, slots=True)
 class Guards:
     """Room for canaries in ``pools``: ``below_bytes`` before a buffer and ``behind_bytes`` behind it.
 
@@ -206,7 +220,8 @@ class InterfaceTensor:
 
     Of an input that may have one value only, ``required`` has the elements, row by row; else it is empty. Where
     ``fed_axis`` is an axis, the caller gives the positions on that axis one by one, each as a row: everything at one
-    position, in the order of the other axes.
+    position, in the order of the other axes. Where a window slides, ``shape`` is that of the rows of one run, which
+    the caller gives, or gets from an output, together; the buffer has the rows of all iterations.
     """
 
     name: str

@@ -28,6 +28,7 @@ from tilewright.plan.memory import (
     Placement,
     Pool,
     Relation,
+    Slide,
     StateTensor,
 )
 
@@ -333,7 +334,8 @@ class Plan:
     does; ``external`` says that a file has the constants; ``protected`` that layers may touch the model's memory
     alone. ``core_stack_bytes`` are what each core needs of a stack, where that is more than the platform's cores have,
     else 0. ``front`` has choices of groups of layers from the fastest to the one of the fewest bytes. ``nominal_macs``
-    are the multiply-accumulates of the model as written, None where its layers compute as many.
+    are the multiply-accumulates of the model as written, None where its layers compute as many. ``slide`` says that
+    a run is some iterations of the program's loop alone.
     """
 
     name: str
@@ -369,3 +371,4 @@ class Plan:
     front: tuple[Tradeoff, ...] = ()
     protected: bool = False
     nominal_macs: int | None = None
+    slide: Slide | None = None

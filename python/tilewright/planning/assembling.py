@@ -17,6 +17,7 @@ from tilewright.planning.core_stacks import larger_stack_bytes
 from tilewright.planning.external_weights import external_weights
 from tilewright.planning.plan_states import interface_inputs, interface_outputs, plan_states
 from tilewright.planning.realise import Planned
+from tilewright.planning.sliding_groups import facts_of_a_run, shape_of_a_run, slide_of
 from tilewright.platform import Platform
 from tilewright.rewrites.feed_nodes import fed_axis
 
@@ -48,7 +49,7 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
         relations=planned.relations,
         placements=planned.placements,
         program=schedule.program,
-        layers=_with_nominal_macs(schedule.layers, graph),
+        layers=_with_nominal_macs(facts_of_a_run(schedule.layers, planned.decisions.groups, graph), graph),
         pool_use=planned.pool_use,
         kernel_sources=(*_sources(planned, platform), *(source for source, is_needed in extra.items() if is_needed)),
         kernel_headers=_headers(planned),
@@ -64,6 +65,7 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
         external=external_weights(graph, planned, platform, options),
         protected=options.protect,
         nominal_macs=_nominal_macs(schedule.layers, graph),
+        slide=slide_of(graph, schedule.position),
     )
 
 
@@ -77,7 +79,7 @@ def _with_nominal_macs(layers: Sequence[LayerFacts], graph: Graph) -> tuple[Laye
 
 def _nominal_macs(layers: Sequence[LayerFacts], graph: Graph) -> int | None:
     nominal = sum(graph.nominal_macs.values())
-    return nominal if nominal != sum(facts.macs for facts in layers) else None
+    return nominal if graph.nominal_macs and nominal != sum(facts.macs for facts in layers) else None
 
 
 def _interface(graph: Graph, names: Iterable[str], options: CompileOptions) -> tuple[InterfaceTensor, ...]:
@@ -89,13 +91,18 @@ def _interface(graph: Graph, names: Iterable[str], options: CompileOptions) -> t
             identifier=identifiers[name],
             buffer=name,
             dtype=graph.tensor(name).dtype.value,
-            shape=graph.tensor(name).shape,
+            shape=shape_of_a_run(graph, name, _rows_axis(graph, name)),
             quantization=graph.tensor(name).quantization,
             required=graph.tensor(name).required,
-            fed_axis=fed_axis(graph) if name == graph.fed else None,
+            fed_axis=_rows_axis(graph, name),
         )
         for name in names
     )
+
+
+def _rows_axis(graph: Graph, name: str) -> int | None:
+    """The axis of an input or output that the caller gives or gets row by row; None for one that is whole."""
+    return fed_axis(graph, name) if name == graph.fed or graph.slide is not None else None
 
 
 def _sources(planned: Planned, platform: Platform) -> tuple[str, ...]:

@@ -14,9 +14,12 @@ from tilewright.rewrites.feed_nodes import NOT_FED, refused
 
 def require_feedable(options: CompileOptions, platform: Platform) -> None:
     """Raise bad_input for options that contradict FEED, not_supported for a platform whose core copies tiles."""
-    if not options.feed:
+    if not options.feed and not options.slide:
         return
+    word = "FEED" if options.feed else "SLIDE"
     contradicting = {
+        "SLIDE": (bool(options.feed and options.slide), "each run of a window that slides is given its own frames"),
+        "STATE": (bool(options.slide and options.state), "a window that slides is what the model remembers"),
         "IO_IN_POOLS": (options.io_in_pools, "a fed input has rows alone in pools, and no address"),
         "PROFILE": (options.profile, "a record is of one run of a layer, and a fed layer runs in parts"),
         "GUARDS": (options.guards, "guards are compared before each layer, and a fed layer runs in parts"),
@@ -25,7 +28,9 @@ def require_feedable(options: CompileOptions, platform: Platform) -> None:
     }
     for name, (given, why) in contradicting.items():
         if given:
-            raise bad_input("bad-option", f"FEED and {name} contradict each other: {why}", help="leave one of them out")
+            raise bad_input(
+                "bad-option", f"{word} and {name} contradict each other: {why}", help="leave one of them out"
+            )
     addressed = {pool for pool, _ in platform.core.access_cycles}
     if platform.core.count > 1 or platform.io_pool not in addressed:
         raise not_supported(

@@ -18,7 +18,14 @@ from tilewright.planning.fed_groups import fed_layer, feeding
 from tilewright.planning.given_groups import given_groups, gives_groups, require_groups
 from tilewright.planning.lock_file import LayerEntry
 from tilewright.planning.prepare import Prepared
-from tilewright.planning.spare_kernels import fastest_layers, lone_intervals, spare_problems, with_kernel
+from tilewright.planning.sliding_groups import sliding
+from tilewright.planning.spare_kernels import (
+    fastest_layers,
+    has_float_results,
+    lone_intervals,
+    spare_problems,
+    with_kernel,
+)
 from tilewright.schedule.tile_loops import ScheduledLayer
 from tilewright.storage.lives import group_lives
 from tilewright.storage.overlaps import LayerUse, alive_bytes, layer_use, raster_use
@@ -113,6 +120,10 @@ def grouping_of(decisions: Decisions, decider: Decider) -> Grouping | None:
         for cycles in (float(layer.choice.predicted_cycles),)
     ]
     lone = lone_intervals(alone, decisions.layers, spare, decider)
+    if graph.slide is not None:
+        slid = given.left(sliding(layers, graph.slide))
+        covers = front(slid, len(problems))
+        return Grouping(decisions, layers, tuple(covers), decider, tuple(covers), tuple(slid))
     most = _ANY_SIZE if gives_groups(decider.options) else max((interval.size_bytes for interval in alone), default=0)
     found = tuple(feeding(given.left((*alone, *lone, *intervals(layers, most))), layers, graph))
     covers = _refined(front(found, len(problems)), found, layers)
@@ -121,8 +132,12 @@ def grouping_of(decisions: Decisions, decider: Decider) -> Grouping | None:
 
 
 def _for_groups(prepared: Prepared) -> list[list[TilingProblem]]:
-    """Each layer with the kernels that only groups take."""
-    return [[item for item in found if item.kernel.in_groups] for found in prepared.problems]
+    """Each layer with the kernels that only groups take; where a window slides, with all that give the same bits."""
+    slides = prepared.graph.slide is not None
+    return [
+        [item for item in found if item.kernel.in_groups or (slides and not has_float_results(item))]
+        for found in prepared.problems
+    ]
 
 
 def _usual(covers: Sequence[Cover], found: Sequence[Interval], layers: Layers, decider: Decider) -> Sequence[Cover]:
@@ -173,7 +188,7 @@ def _locked_group(numbers: Sequence[int], entries: Sequence[LayerEntry], layers:
         return None
     steps = [entries[number].block for number in numbers]
     inside = {stream.written for stream in streams if layers.alive.is_inside(stream.written, first, end)}
-    return group_in_steps(first, streams, steps, inside) if all(step > 0 for step in steps) else None
+    return group_in_steps(first, streams, steps, inside, layers.period) if all(step > 0 for step in steps) else None
 
 
 def _with_groups(decisions: Decisions, groups: Sequence[tuple[Group, Sequence[int]]], streams: Layers) -> Decisions:
@@ -202,7 +217,9 @@ def _streams(
 ) -> Layers:
     touched = [use.touched for use in _uses(decisions, prepared)]
     lives = group_lives(touched, prepared.homes)
-    return layers_of([layer.problem for layer in decisions.layers], prepared.homes, lives, others, spare)
+    found = layers_of([layer.problem for layer in decisions.layers], prepared.homes, lives, others, spare)
+    slide = prepared.graph.slide
+    return found if slide is None else replace(found, period=slide.period)
 
 
 def first_choice(ways: Sequence[Way], usual: Sequence[Way], decider: Decider) -> Way:

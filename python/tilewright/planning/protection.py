@@ -17,6 +17,7 @@ def require_protectable(options: CompileOptions, platform: Platform) -> None:
         return
     contradicting = {
         "FEED": (bool(options.feed), "a fed layer runs in parts, from several functions"),
+        "SLIDE": (bool(options.slide), "a layer of a window that slides runs in parts"),
         "WEIGHTS external": (options.weights is Weights.EXTERNAL, "layers read the address of the file"),
     }
     for name, (given, why) in contradicting.items():

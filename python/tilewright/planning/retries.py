@@ -31,6 +31,7 @@ from tilewright.planning.stripping import in_strips, may_be_in_strips
 from tilewright.planning.tiles_together import together
 from tilewright.platform import Platform, parse_pool_override
 from tilewright.rewrites.feed_nodes import NOT_FED
+from tilewright.rewrites.frames import NOT_SLIDING
 from tilewright.schedule.building import Schedule
 from tilewright.tiling.field import Capacities
 from tilewright.tiling.overflow import TileOverflow
@@ -182,7 +183,7 @@ def _groupings(decisions: Decisions, decider: Decider) -> list[Grouping]:
         try:
             grouping = grouping_of(decisions if other is decider else best_tiles(other), other)
         except TilewrightError as refusal:
-            if refusal.code not in (NOT_FED, GROUP_OVERRIDE, BLOCK_OVERRIDE):
+            if refusal.code not in (NOT_FED, NOT_SLIDING, GROUP_OVERRIDE, BLOCK_OVERRIDE):
                 raise
             refusals.append(refusal)
             continue

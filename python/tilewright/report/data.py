@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from math import prod
 from typing import Any
 
 from tilewright.plan import (
@@ -125,8 +126,13 @@ def _pool(plan: Plan, pool: Pool, alive: Mapping[str, Lifetime], with_steps: boo
 def _io_bytes(plan: Plan) -> int:
     """Bytes of the inputs and outputs that the caller owns; a buffer that is both counts once.
 
-    A fed input counts nothing: its rows are in a ring of the plan.
+    A fed input counts nothing: its rows are in a ring of the plan. Where a window slides, the rows of a run count.
     """
+    if plan.slide is not None:
+        buffers = {buffer.name: buffer for buffer in plan.buffers}
+        runs = ((tensor, buffers[tensor.buffer]) for tensor in (*plan.inputs, *plan.outputs))
+        return sum(buffer.size_bytes * prod(tensor.shape) // prod(buffer.shape) for tensor, buffer in runs)
+
     placed = {placement.buffer for placement in plan.placements}
     owned = {tensor.buffer for tensor in (*plan.inputs, *plan.outputs) if tensor.fed_axis is None} - placed
     return sum(buffer.size_bytes for buffer in plan.buffers if buffer.name in owned)

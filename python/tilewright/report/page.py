@@ -106,11 +106,11 @@ def _where(pool: Pool) -> str:
 
 
 def _callers(plan: Plan) -> list[dict[str, Any]]:
-    """Inputs and outputs that the caller owns; of a fed input the caller owns one row at a time (``fed``)."""
+    """Inputs and outputs that the caller owns; of fed ones the caller owns rows alone (``fed``)."""
     placed = {item.buffer for item in plan.placements}
     buffers = {buffer.name: buffer for buffer in plan.buffers}
     names = dict.fromkeys(tensor.buffer for tensor in (*plan.inputs, *plan.outputs) if tensor.buffer not in placed)
-    fed = {tensor.buffer for tensor in plan.inputs if tensor.fed_axis is not None}
+    fed = {tensor.buffer for tensor in (*plan.inputs, *plan.outputs) if tensor.fed_axis is not None}
     return [{**_described(buffers[name]), "pool": plan.io_pool, "fed": name in fed} for name in names]
 
 

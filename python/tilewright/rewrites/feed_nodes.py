@@ -18,6 +18,8 @@ from tilewright.rewrites.views import Order, canonical, long_axes, runs_of_axes,
 NOT_FED = "not-fed"
 """The code of errors about inputs that cannot be fed."""
 
+_NOT_SLID = "leave SLIDE out"
+
 
 def with_feed(graph: Graph, name: str) -> Graph:
     """The graph with a Feed behind input ``name``, or behind the views of it; the graph itself for an empty name.
@@ -86,6 +88,30 @@ def in_rows(graph: Graph) -> Graph:
         if seen is None:
             raise refused(graph.fed, f"{node.operator} '{node.name}' mixes its rows")
         tensors[target.name] = replace(target, order=seen)
+    in_order = replace(graph, tensors=tensors)
+    return in_order if graph.slide is None else _outputs_in_rows(in_order)
+
+
+def _outputs_in_rows(graph: Graph) -> Graph:
+    """The graph whose outputs lie in memory row by row, as the caller gets them where a window slides."""
+    tensors, producers, readers = dict(graph.tensors), graph.producers(), graph.consumers()
+    for output in graph.outputs:
+        views: list[Node] = []
+        name = output
+        while name in producers and _is_view(graph, producers[name]):
+            views.insert(0, producers[name])
+            name = producers[name].inputs[0]
+        # The first view reads the result itself.
+        is_read_again = len(readers[name]) > min(len(views), 1) or (views and readers[output])
+        if name not in producers or is_read_again:
+            raise refused(graph.fed, f"output '{output}' is read again, or is a part of the input", _NOT_SLID)
+        tensors[name] = replace(graph.tensor(name), order=_rows_first(graph.tensor(name)))
+        for node in views:
+            source, target = tensors[node.inputs[0]], tensors[node.outputs[0]]
+            seen = view_order(node, source.shape, source.order, target.shape)
+            if seen is None:
+                raise refused(graph.fed, f"{node.operator} '{node.name}' mixes rows of output '{output}'", _NOT_SLID)
+            tensors[target.name] = replace(target, order=seen)
     return replace(graph, tensors=tensors)
 
 
@@ -119,7 +145,7 @@ def _axis_before(graph: Graph, node: Node, axis: int) -> int:
     return runs[0][0]
 
 
-def fed_axis(graph: Graph) -> int:
-    """The axis of the fed input whose positions are rows."""
-    given = graph.tensor(graph.fed)
+def fed_axis(graph: Graph, name: str = "") -> int:
+    """The axis of the fed input, or of another tensor that lies row by row, whose positions are rows."""
+    given = graph.tensor(name or graph.fed)
     return next(iter(long_axes(given.order, given.shape)), 0)

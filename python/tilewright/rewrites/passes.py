@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilewright.graph import Graph
 from tilewright.kernels.registry import SCALAR, WIDEST
 from tilewright.plan import Core
@@ -12,14 +14,22 @@ from tilewright.rewrites.fold import fold_constants
 from tilewright.rewrites.fuse import fold_factors_and_biases, fold_pads, fuse_clamps
 from tilewright.rewrites.joined_parts import take_parts
 from tilewright.rewrites.layout import choose_layout
+from tilewright.rewrites.longer_windows import with_slide
 from tilewright.rewrites.needed_positions import only_needed_positions
 from tilewright.rewrites.normalizations import name_normalizations
 from tilewright.rewrites.powers import expand_powers
 from tilewright.rewrites.scaling import fold_scaling
+from tilewright.rewrites.upright import upright
 from tilewright.rewrites.views import eliminate_views
 
 
-def optimise(graph: Graph, families: tuple[str, ...] = (SCALAR,), core: Core = WIDEST, feed: str = "") -> Graph:
+def optimise(
+    graph: Graph,
+    families: tuple[str, ...] = (SCALAR,),
+    core: Core = WIDEST,
+    feed: str = "",
+    slide: Sequence[tuple[str, int]] = (),
+) -> Graph:
     """An equal graph that is better to plan: folded, fused, without needless views, laid out in memory.
 
     Integer results do not change; float results change by roundings where BatchNormalization
@@ -30,7 +40,9 @@ def optimise(graph: Graph, families: tuple[str, ...] = (SCALAR,), core: Core = W
         families, core: the platform's families of kernels in order of preference, and its core; memory orders are
             those that the kernels like best.
         feed: the input that the caller gives row by row; empty for none.
+        slide: the input over which a window slides, and its new rows in each run; empty for none.
     """
+    fed = feed or next((name for name, _ in slide), "")
     graph = fold_constants(graph)
     graph = take_parts(graph)
     graph = eliminate_views(graph)
@@ -43,5 +55,7 @@ def optimise(graph: Graph, families: tuple[str, ...] = (SCALAR,), core: Core = W
     graph = fold_pads(graph)
     graph = eliminate_views(graph)
     graph = drop_dead_channels(graph)
-    graph = only_needed_positions(graph, feed)
-    return in_rows(choose_layout(with_feed(graph, feed), families, core))
+    graph = only_needed_positions(graph, fed)
+    if fed:
+        graph = with_feed(upright(with_slide(graph, slide)), fed)
+    return in_rows(choose_layout(graph, families, core))

@@ -25,7 +25,7 @@ from tilewright.schedule.constants import Constants, Names
 from tilewright.schedule.group_loops import BuiltGroup, build_group, group_name, ring_buffer
 from tilewright.schedule.handover import hand_over
 from tilewright.schedule.marks import Marks, home_marks
-from tilewright.schedule.profile_buffer import guard_record, profile_buffer
+from tilewright.schedule.profile_buffer import guard_record, position_buffer, profile_buffer
 from tilewright.schedule.tile_loops import BuiltLayer, ScheduledLayer, build_layer
 from tilewright.schedule.uses import consuming, group_use, layer_of_use
 from tilewright.storage.homes import Homes, candidate_pools
@@ -44,7 +44,8 @@ class Schedule:
     ``overlaps`` are outputs that may lie over an input. ``profile`` names the buffer for a profile's records,
     ``guard_record`` the one for a spoilt canary.
     ``handed_over`` says that at least one layer hands its last store over to the next layer. ``left`` has for each
-    state that the program leaves the buffer in which it found the state, whose address it takes.
+    state that the program leaves the buffer in which it found the state, whose address it takes. ``position`` names
+    the buffer that says where a window which slides goes on.
     """
 
     program: tuple[Step, ...]
@@ -57,6 +58,7 @@ class Schedule:
     handed_over: bool = False
     left: Mapping[str, str] = field(default_factory=dict)
     guard_record: str | None = None
+    position: str | None = None
 
 
 def build_schedule(
@@ -93,7 +95,8 @@ def build_schedule(
     parts = built.parts(marks)
     profile = [profile_buffer(names.take("profile"), len(layers), platform)] if profiled else []
     record = [guard_record(names.take("guard_record"), platform)] if guarded else []
-    records = (*profile, *record)
+    position = [position_buffer(names.take("position"), platform)] if graph.slide is not None else []
+    records = (*profile, *record, *position)
     throughout = (*constants.buffers, *(buffer.name for buffer in records))
     opening = [Begin(name) for name in (*throughout, *marks.start)]
     closing = [End(name) for name in reversed((*throughout, *marks.finish))]
@@ -104,7 +107,8 @@ def build_schedule(
     left = any(body.hands_over for body in bodies)
     noted = record[0].name if record else None
     facts = _facts(layers, graph)
-    return Schedule(program, buffers, relations, constants.data, facts, overlaps, measured, left, homes.left, noted)
+    at = position[0].name if position else None
+    return Schedule(program, buffers, relations, constants.data, facts, overlaps, measured, left, homes.left, noted, at)
 
 
 @dataclass(frozen=True, slots=True)

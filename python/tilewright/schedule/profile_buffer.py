@@ -1,6 +1,8 @@
-"""The buffers of records that a program writes beside its kernels: measurements of stages, and a spoilt canary."""
+"""The buffers that a program writes beside its kernels: measurements of stages, a spoilt canary, where a window is."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from tilewright.base.errors import not_supported
 from tilewright.plan import Buffer, BufferKind
@@ -28,6 +30,16 @@ def guard_record(name: str, platform: Platform) -> Buffer:
         what = f"platform '{platform.name}' has no pool that holds 'state', so the record of a canary has no place"
         raise not_supported("no-guards-pool", what, help=_REMEDY)
     return _records(name, 1, platform, holders)
+
+
+def position_buffer(name: str, platform: Platform) -> Buffer:
+    """A buffer for the iteration at which the next run of a window that slides begins."""
+    holders = _holders(platform)
+    if not holders:
+        what = f"platform '{platform.name}' has no pool that holds 'state', so the window's position has no place"
+        raise not_supported("no-state-pool", what, help=_REMEDY)
+    record = _records(name, 1, platform, holders)
+    return replace(record, shape=(1,), strides_bytes=(4,), size_bytes=4, slot_bytes=4)
 
 
 def _holders(platform: Platform) -> list[str]:

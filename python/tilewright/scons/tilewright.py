@@ -55,6 +55,7 @@ LISTS = {
     "DIMS": "--dim",
     "BOUND": "--bound",
     "STATE": "--state",
+    "SLIDE": "--slide",
     "OPERATORS": "--operators",
     "INTERFACE": "--interface",
 }

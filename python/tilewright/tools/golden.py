@@ -21,6 +21,7 @@ from tilewright.base.errors import bad_input, not_supported
 from tilewright.codegen.buffers import storage_of
 from tilewright.codegen.interface import C_TYPES, storage_bytes
 from tilewright.codegen.render import render
+from tilewright.codegen.window_runs import early_runs
 from tilewright.graph import Array, Graph
 from tilewright.plan import InterfaceTensor, Plan, Pool
 from tilewright.tools.golden_layers import byte_lines, golden_type, layer_tensors, stored_bytes
@@ -134,15 +135,16 @@ def _of_plan(plan: Plan, inputs: list[Array], outputs: list[Array]) -> dict[str,
         "tensors": [*sides[0], *sides[1]],
         "pools": [] if plan.static_pools else [_pool(plan, pool) for pool in storage_of(plan).pools],
         "io_in_pools": plan.io_in_pools,
-        "whole_inputs": [text for item, text in zip(plan.inputs, sides[0], strict=True) if item.fed_axis is None],
-        "is_fed": any(item.fed_axis is not None for item in plan.inputs),
+        "whole_inputs": [text for item, text in zip(plan.inputs, sides[0], strict=True) if not _is_fed(plan, item)],
+        "is_fed": any(_is_fed(plan, item) for item in plan.inputs),
         "arguments": _arguments(plan),
         "used_pools": [{"name": use.pool, "used_bytes": use.used_bytes} for use in plan.pool_use],
         "far": _far(plan, [*sides[0], *sides[1]]),
         "links": plan.links,
         "profiled": plan.profile is not None,
         "profile_arguments": _pool_argument(plan),
-        "stateful": bool(plan.states),
+        "stateful": bool(plan.states) or plan.slide is not None,
+        "early": early_runs(plan),
     }
 
 
@@ -218,7 +220,7 @@ def _common_runs(arrays: list[Array], items: tuple[InterfaceTensor, ...], reques
 
 def _tensor(plan: Plan, item: InterfaceTensor, array: Array, side: str, pool: Pool) -> _Tensor:
     if item.fed_axis is not None:
-        # The test's firmware feeds all rows at once, one behind the other.
+        # Rows lie one behind the other, those of all positions or of a run.
         array = np.moveaxis(array, 1 + item.fed_axis, 1)
     content = stored_bytes(np.ascontiguousarray(array))
     variable = f"{side}_{item.identifier}"
@@ -238,11 +240,16 @@ def _tensor(plan: Plan, item: InterfaceTensor, array: Array, side: str, pool: Po
     )
 
 
+def _is_fed(plan: Plan, item: InterfaceTensor) -> bool:
+    """Whether rows of an input come by calls of a function of their own."""
+    return item.fed_axis is not None and plan.slide is None
+
+
 def _arguments(plan: Plan) -> list[str]:
     """The arguments of the model's run function, as C expressions."""
     memory = _pool_argument(plan)
-    fed = [f"input_{item.identifier}" for item in plan.inputs if item.fed_axis is not None]
-    whole = [item for item in plan.inputs if item.fed_axis is None]
+    fed = [f"input_{item.identifier}" for item in plan.inputs if _is_fed(plan, item)]
+    whole = [item for item in plan.inputs if not _is_fed(plan, item)]
     sides = [f"&{side}" for side, items in (("in", whole), ("out", plan.outputs)) if items]
     return [*(("&feeding", *fed) if fed else ()), *(() if plan.io_in_pools else sides), *((memory,) if memory else ())]
 

@@ -45,6 +45,7 @@ def _require_runnable(options: CompileOptions, platform: Platform) -> None:
         f"platform '{platform.name}' has no simulator": platform.simulator is None,
         "IO_IN_POOLS leaves inputs to the plan": options.io_in_pools,
         "FEED gives an input in parts": bool(options.feed),
+        "SLIDE gives a run some frames": bool(options.slide),
         "WEIGHTS external needs a file": options.weights is Weights.EXTERNAL,
     }
     for what, is_so in problems.items():

@@ -125,6 +125,7 @@ def _require_runnable(options: CompileOptions) -> None:
     others = {
         "IO_IN_POOLS": options.io_in_pools,
         "FEED": bool(options.feed),
+        "SLIDE": bool(options.slide),
         "PROFILE": options.profile,
         "WEIGHTS external": options.weights is Weights.EXTERNAL,
     }

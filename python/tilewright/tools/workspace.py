@@ -153,10 +153,10 @@ def _check_names(name: str, plans: Sequence[Plan]) -> None:
 def _check_states(plans: Sequence[Plan]) -> None:
     """Raise bad_input if another model's run would end what a model remembers."""
     for plan in plans:
-        if plan.states:
+        kept = f"state '{plan.states[0].input}'" if plan.states else "its window" if plan.slide is not None else ""
+        if kept:
             raise _refused(
-                f"model '{plan.name}' keeps state '{plan.states[0].input}' between runs, and EXCLUSIVE models have "
-                "the same bytes",
+                f"model '{plan.name}' keeps {kept} between runs, and EXCLUSIVE models have the same bytes",
                 "share CONCURRENT, or leave the model out of the workspace",
             )
 
