@@ -322,3 +322,12 @@ def test_bad_pool_override(text: str, told: str) -> None:
 def test_pool_overridden_twice() -> None:
     with pytest.raises(TilewrightError, match="given twice"):
         with_pool_overrides(load_platform("qemu-virt-rv32"), ["l1=16", "l1=32"])
+
+
+def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
+    path, text = tmp_path / "chip.toml", find_platform("host").read_text(encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
+    first = load_platform(path)
+    assert load_platform(path) is first  # a process that plans many models reads few platforms
+    path.write_text(text.replace('name = "host"', 'name = "other"'), encoding="utf-8")
+    assert (first.name, load_platform(path).name) == ("host", "other")

@@ -157,12 +157,21 @@ class Table:
 
 def read_toml(path: Path, codes: Codes) -> Table:
     """The root table of a file. Raises bad_input for a missing, unreadable or broken file."""
+    return table_of(toml_text(path, codes), path, codes)
+
+
+def toml_text(path: Path, codes: Codes) -> str:
+    """The text of a file. Raises bad_input for a missing or unreadable file."""
     try:
-        text = read_utf8(path)
+        return read_utf8(path)
     except OSError as error:
         raise bad_input(codes.file, f"cannot read the file: {error.strerror or error}", at=str(path)) from error
     except UnicodeDecodeError as error:
         raise bad_input(codes.syntax, "the file is not UTF-8 text", at=str(path)) from error
+
+
+def table_of(text: str, path: Path, codes: Codes) -> Table:
+    """The root table of the text of the file at ``path``. Raises bad_input for a broken file."""
     if _LONG_KEY.search(text):
         raise bad_input(codes.syntax, f"a key has more than {_MOST_PARTS} parts", at=str(path))
     try:

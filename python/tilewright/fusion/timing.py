@@ -112,10 +112,11 @@ class Timetable:
             every *= stream.multiple
             step *= stream.multiple
         timed = Timed(stream, step, 0, every, self._shift(stream, step, every))
-        timed = replace(timed, first=self._first(timed))
+        timed = Timed(stream, step, self._first(timed), every, timed.shift)
         self.stages.append(timed)
         for number, read in enumerate(stream.reads):
-            self.rates.setdefault(read.tensor, rate * read.rate)
+            if read.tensor not in self.rates:
+                self.rates[read.tensor] = rate * read.rate
             if read.tensor in self.makers:
                 self._widen(number, timed)
         self._delay_makers(timed)
@@ -130,7 +131,7 @@ class Timetable:
         """Rows of the stage's result for each iteration; None where its inputs disagree or are all new."""
         if not self.stages:
             return Fraction(1)
-        rates = {self.rates[read.tensor] / read.rate for read in stream.reads if read.tensor in self.rates}
+        rates = {_of_result(self.rates[read.tensor], read) for read in stream.reads if read.tensor in self.rates}
         return rates.pop() if len(rates) == 1 else None
 
     def _axis(self, tensor: str, otherwise: int) -> int:
@@ -239,6 +240,13 @@ def in_turns(rows: int, of: Fraction) -> int:
     """The least rows of a ring, ``rows`` or more, of which a whole number of turns has ``of`` rows; 0: any number."""
     turns = of.numerator if of.denominator == 1 else 0
     return next((item for item in range(rows, turns + 1) if turns % item == 0), rows)
+
+
+def _of_result(rate: Fraction, read: RowRead) -> Fraction:
+    """Rows of a stage's result for each iteration, if there are ``rate`` rows of what it reads."""
+    # Nearly all layers make as many rows as they read, and quotients of fractions take their time.
+    by = read.rate
+    return rate if by.numerator == by.denominator else rate / by
 
 
 def _pair(maker: Timed, reader: Timed, read: RowRead) -> tuple[object, ...]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import fields
+from functools import lru_cache
 from pathlib import Path
 
 from tilewright.base.errors import suggestion
 from tilewright.base.reserved_names import is_reserved
 from tilewright.base.settings import read
-from tilewright.base.toml_file import Codes, Table, read_toml
+from tilewright.base.toml_file import Codes, Table, table_of, toml_text
 from tilewright.plan import Access, BufferKind, Core, Link, Pool
 from tilewright.platform.types import (
     CoreTable,
@@ -33,7 +34,13 @@ _ENDS = ("name", "source", "target")
 
 def parse_platform(path: Path) -> Platform:
     """Read and validate one file. Raises bad_input with file, line and key."""
-    root = read_toml(path, PLATFORM_CODES)
+    return _parsed(toml_text(path, PLATFORM_CODES), path)
+
+
+@lru_cache(maxsize=16)
+def _parsed(text: str, path: Path) -> Platform:
+    """The platform of a file's text; a process that plans many models reads few platforms."""
+    root = table_of(text, path, PLATFORM_CODES)
     written = read(root, PlatformFile)
     _check_pools(root, written.pool)
     pools = {pool.name: pool for pool in written.pool}
