@@ -183,7 +183,8 @@ class Timetable:
             rows = rows_between(maker, reader, read) if is_ring else maker.stream.extent
             self.known[key] = rows, is_passing(maker, reader, read)
         needed, passes = self.known[key]
-        needed = in_turns(needed, self.period * self.rates[read.tensor])
+        if self.period:
+            needed = in_turns(needed, self.period * self.rates[read.tensor])
         known = self.rings.get(read.tensor)
         if known is not None:
             needed, passes = max(needed, known.rows), passes and known.passing
