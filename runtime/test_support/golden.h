@@ -51,8 +51,7 @@ struct golden_link {
 struct golden_test {
     const char *model;
     uint32_t runs;
-    uint32_t
-        early_runs; /* first runs whose outputs are not compared: a window has not all rows yet */
+    uint32_t early_runs; /* the first ones, of which no output is compared: a window is not full */
     const struct golden_tensor *inputs;
     uint32_t input_count;
     const struct golden_tensor *outputs;

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,17 +14,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conformance.build import build_units, runtime_library
-from support.firmware import needs_host_compiler
+from support.firmware import build_riscv, needs_host_compiler, needs_riscv
 from support.host_runs import OBJECTS, RUN_SECONDS
 from support.mutations import mutations
 from support.onnx_models import ModelBuilder
 from support.random_streams import random_stream
 from support.slid import built, compiled, random_frames, slid_rows, window_rows
 from tilewright.base.errors import TilewrightError
+from tilewright.base.resources import runtime_dir
 from tilewright.check import Rule, check
 from tilewright.codegen.files import generate_files
 from tilewright.pipeline import Artifacts
 from tilewright.plan.lifetimes import lifetimes
+from tilewright.platform import load_platform
+from tilewright.tools.golden import GoldenRequest, golden_files
+from tilewright.tools.simulate import simulate
 
 CORPUS = os.environ.get("TILEWRIGHT_CORPUS", "")
 SAMPLE = 14
@@ -71,6 +77,33 @@ def test_random_networks_give_the_bits_of_the_whole_window(tmp_path: Path, capsy
     with capsys.disabled():
         sys.stdout.write(f"\n{slid} random networks slid, {refused} refused\n")
     assert slid >= SAMPLE // 2
+
+
+@needs_riscv
+@needs_host_compiler
+@pytest.mark.parametrize("seed", [2, 4])
+def test_a_window_slides_in_a_golden_test_in_qemu(tmp_path: Path, seed: int, capfd: pytest.CaptureFixture[str]) -> None:
+    """Int8 networks with strides, one of them without all pads, so that the first runs give no whole output."""
+    path, name = stored(tmp_path, seed), "qemu-virt-rv32-single"
+    found = compiled(path, slide={"x": 8}, platform=name, static_pools=False)
+    (given,), (taken,) = found.plan.inputs, found.plan.outputs
+    frames = random_frames(given, FRAMES)
+    wanted = window_rows(built(compiled(path, groups="off")), found.plan, frames, tmp_path / "whole")
+    for item, rows, file in ((given, frames, "inputs"), (taken, wanted, "outputs")):
+        assert item.fed_axis is not None
+        runs = rows.reshape(-1, item.shape[item.fed_axis], *rows.shape[1:])
+        np.savez(tmp_path / f"{file}.npz", **{item.name: np.moveaxis(runs, 1, item.fed_axis + 1)})
+    request = GoldenRequest(found.plan, tmp_path / "inputs.npz", tmp_path / "outputs.npz", "0:0")
+    folder = tmp_path / "firmware"
+    folder.mkdir()
+    shutil.copy(runtime_dir() / "test_support" / "golden.h", folder)
+    for file, content in {**found.files, **golden_files(request)}.items():
+        (folder / file).write_bytes(content)
+    kernels = [runtime_dir() / source for source in found.plan.kernel_sources]
+    sources = [*sorted(folder.glob("*.c")), *kernels, runtime_dir() / "test_support" / "golden.c"]
+    platform = load_platform(name)
+    assert simulate(platform, build_riscv(platform, sources, tmp_path / "program"), 120.0, []) == 0
+    assert f"pass, 0 failures in {FRAMES // 8} runs" in capfd.readouterr().out
 
 
 @needs_host_compiler
@@ -212,3 +245,17 @@ def test_a_lock_brings_the_plan_again(tmp_path: Path) -> None:
     lock = tmp_path / "net.lock.json"
     lock.write_text(found.lock, encoding="utf-8")
     assert compiled(path, slide={"x": 2}, plan_lock=lock).plan == found.plan
+
+
+def test_the_network_of_the_page_stream_md_slides(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "stream.md").read_text(encoding="utf-8")
+    said = re.search(r"^  SLIDE (\w+)=(\d+)$", page, re.MULTILINE)
+    assert said is not None
+    build, chance = ModelBuilder(), np.random.default_rng(0)
+    x = build.input(said[1], [1, 6, 128])
+    weights = build.constant(chance.normal(size=(7, 6, 3)).astype(np.float32))
+    build.node("Conv", x, weights, output="y", kernel_shape=[3], pads=[2, 0])
+    path = tmp_path / "net.onnx"
+    path.write_bytes(build.model("y").SerializeToString())
+    plan = compiled(path, slide={said[1]: int(said[2])}).plan
+    assert [item.shape for item in (*plan.inputs, *plan.outputs)] == [(1, 6, 1), (1, 7, 1)]
