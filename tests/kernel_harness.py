@@ -202,7 +202,7 @@ def run_kernel(
             views.append(View(_partial_results(choice, taken, memory, partial, flags), None))
         before = [ctypes.string_at(operand.address, operand.size_bytes) for operand in operands]
         memory.call(choice, sources, views, flags)
-        kept = len(contents) if flags & LAST else len(operands)
+        kept = len(contents) if flags & LAST or moves_result(choice, cut) else len(operands)
         for operand, content in list(zip(operands, before, strict=True))[:kept]:
             assert ctypes.string_at(operand.address, operand.size_bytes) == content, "a kernel wrote to what it reads"
         for operand, output, count in zip(operands[kept:], outputs, written, strict=False):
@@ -228,12 +228,19 @@ def taken_steps(choice: KernelChoice, steps: Mapping[str, int]) -> dict[str, int
 
 
 def cut_reductions(choice: KernelChoice, steps: Mapping[str, int]) -> tuple[str, ...]:
-    """The reductions that these steps cut."""
+    """The reductions and sequences that these steps cut."""
+    carried = (Iteration.REDUCTION, Iteration.SEQUENTIAL)
     return tuple(
         dimension.name
         for dimension in choice.nest.dimensions
-        if dimension.iteration is Iteration.REDUCTION and steps[dimension.name] < dimension.extent
+        if dimension.iteration in carried and steps[dimension.name] < dimension.extent
     )
+
+
+def moves_result(choice: KernelChoice, cut: Sequence[str]) -> bool:
+    """Whether each tile along the dimensions that are cut has a part of the result of its own, as steps may have."""
+    moving = {name for write in choice.writes for axis in write.axes for name, _ in axis.terms}
+    return set(cut) <= moving
 
 
 def flags_of(box: Mapping[str, Interval], extents: Mapping[str, int], cut: Sequence[str]) -> int:

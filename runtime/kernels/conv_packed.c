@@ -17,7 +17,7 @@ struct conv {
     int32_t stride;         /* bytes between the channels of a pixel of x */
     int32_t dense;          /* 1: the taps of one row of the kernel lie side by side */
     int32_t inside;         /* columns of x at which a row of the kernel may begin */
-    uint32_t flip;          /* 128 turns int8 elements into uint8, 0 leaves uint8 */
+    int32_t pixels;         /* that are computed together next */
 };
 
 /* Positions in x of the first tap of the pixels that are computed together: rows of the whole
@@ -77,6 +77,13 @@ TILEWRIGHT_INLINE uint32_t *pack(uint32_t *restrict out, const uint8_t *restrict
 DEFINE_PACK(4)
 DEFINE_PACK(6)
 
+/* The function that packs taps of the pixels that are computed together next. */
+TILEWRIGHT_INLINE tilewright_pack *pack_of(const struct conv *conv)
+{
+    const struct tilewright_conv_packed_attributes *a = conv->attributes;
+    return conv->pixels == a->pixels ? a->pack : a->few_pack;
+}
+
 /* Packs the taps of one row of the kernel for two pixels, one after the other. */
 static TILEWRIGHT_NOINLINE uint32_t *gather_taps(const struct conv *conv, const uint8_t *const *row,
                                                  const int32_t *column, uint32_t *out)
@@ -91,15 +98,15 @@ static TILEWRIGHT_NOINLINE uint32_t *gather_taps(const struct conv *conv, const 
     const uint8_t *at[2] = {row[0] != NULL ? row[0] : conv->padding,
                             row[1] != NULL ? row[1] : conv->padding};
     const int32_t inputs = conv->inputs;
-    const int32_t words = a->pixels / 2;
-    const uint32_t flip = conv->flip;
+    const int32_t words = conv->pixels / 2;
+    const uint32_t flip = a->is_unsigned != 0 ? 0u : 128u; /* to uint8 */
     uint32_t tap = 0;
 
     for (int32_t kw = a->kernel[1]; kw > 0; kw--) {
         const uint8_t *first = from[0] + tap < width ? at[0] : conv->padding;
         const uint8_t *second = from[1] + tap < width ? at[1] : conv->padding;
         if (conv->stride == 1 && inputs >= FEW) {
-            out = a->pack(out, first, second, inputs);
+            out = pack_of(conv)(out, first, second, inputs);
         } else {
             const ptrdiff_t step_a = first == conv->padding ? 1 : conv->stride;
             const ptrdiff_t step_b = second == conv->padding ? 1 : conv->stride;
@@ -124,7 +131,7 @@ static TILEWRIGHT_NOINLINE void gather(const struct conv *conv, const struct pix
 {
     const struct tilewright_conv_packed_attributes *a = conv->attributes;
     const struct tilewright_shape *shape = conv->x->shape;
-    const int32_t taps = a->kernel[1] * conv->inputs, words = a->pixels / 2;
+    const int32_t taps = a->kernel[1] * conv->inputs, words = conv->pixels / 2;
     const uint32_t inside = (uint32_t)conv->inside;
     uint32_t *out = conv->words;
 
@@ -149,7 +156,7 @@ static TILEWRIGHT_NOINLINE void gather(const struct conv *conv, const struct pix
             const int32_t *const column = &pixels->column[2 * p];
             if (from[0] != NULL && from[1] != NULL && (uint32_t)column[0] < inside &&
                 (uint32_t)column[1] < inside) {
-                (void)a->pack(out + p, from[0], from[1], taps);
+                (void)pack_of(conv)(out + p, from[0], from[1], taps);
             } else {
                 (void)gather_taps(conv, from, column, out + p);
             }
@@ -169,7 +176,7 @@ static void advance(const struct conv *conv, const struct tilewright_view *y, pt
     const int32_t right = out->origin[WIDTH] + out->extent[WIDTH] - 1;
     const int32_t bottom = out->origin[HEIGHT] + out->extent[HEIGHT] - 1;
 
-    for (int32_t i = 0; i < a->pixels; i++) {
+    for (int32_t i = 0; i < conv->pixels; i++) {
         pixels->row[i] = place->oh * a->strides[0] - a->pads[0];
         pixels->column[i] = place->ow * a->strides[1] - left;
         to[i] = place->to;
@@ -197,7 +204,7 @@ static struct conv prepare(const struct tilewright_conv_packed_attributes *a,
                         shape->stride[CHANNEL],
                         0,
                         0,
-                        a->is_unsigned != 0 ? 0u : 128u};
+                        a->pixels};
     if (conv.inputs == 1) {
         conv.stride = 1;
     }
@@ -218,7 +225,7 @@ static struct conv prepare(const struct tilewright_conv_packed_attributes *a,
 void tilewright_conv_packed(const struct tilewright_conv_packed_attributes *a,
                             const struct tilewright_view *operands, uint32_t flags)
 {
-    const struct conv conv = prepare(a, operands);
+    struct conv conv = prepare(a, operands);
     const struct tilewright_shape *in = operands[X].shape;
     const struct tilewright_view *y = &operands[Y];
     const struct tilewright_shape *out = y->shape;
@@ -245,11 +252,15 @@ void tilewright_conv_packed(const struct tilewright_conv_packed_attributes *a,
             const int32_t oh = out->origin[HEIGHT];
             struct place place = {oh, out->origin[WIDTH],
                                   tilewright_row(y, HEIGHT, oh) + group.out};
-            for (int32_t pixel = 0; pixel < count; pixel += a->pixels) {
+            conv.pixels = a->pixels;
+            for (int32_t pixel = 0; pixel < count; pixel += conv.pixels) {
                 struct pixels pixels;
+                if (a->few_products != NULL && count - pixel <= TILEWRIGHT_BLOCK) {
+                    conv.pixels = TILEWRIGHT_BLOCK;
+                }
                 advance(&conv, y, group.out, &place, &pixels, job.pixel);
                 gather(&conv, &pixels, group.in);
-                a->products(&job);
+                (conv.pixels == a->pixels ? a->products : a->few_products)(&job);
             }
             job.weights += a->group_bytes;
             job.rows += a->group_words;

@@ -49,19 +49,21 @@ def stream(name: str, extent: int, *reads: RowRead) -> Stream:
 
 @st.composite
 def networks(draw: st.DrawFn) -> list[Stream]:
-    """Streams that read one or two earlier streams: windows, sums of equally many rows, and doubled rows."""
+    """Streams that read one or two earlier streams: windows, sums of equally many rows, doubled rows, and kept rows."""
     extents = {"x": draw(st.integers(3, 30))}
     found: list[Stream] = []
     for number in range(draw(st.integers(2, 7))):
         source = draw(st.sampled_from(sorted(extents)))
         extent = extents[source]
-        kind = draw(st.sampled_from(["window", "window", "sum", "twice"]))
-        name = f"t{number}"
+        kind = draw(st.sampled_from(["window", "window", "sum", "twice", "kept"]))
+        name, late = f"t{number}", 0
         if kind == "sum":
             other = draw(st.sampled_from([item for item in sorted(extents) if extents[item] == extent]))
             reads = [window(item, extent, 1, 1, 0) for item in (source, other)]
         elif kind == "twice":
             reads, extent = [window(source, extent, 1, 1, 0, 2)], 2 * extent
+        elif kind == "kept":
+            reads, late = [window(source, extent, 1, 1, 0)], draw(st.integers(1, 3))
         else:
             stride, kernel = draw(st.integers(1, 3)), draw(st.integers(1, 7))
             pad, behind = draw(st.integers(0, kernel - 1)), draw(st.integers(0, kernel - 1))
@@ -69,7 +71,7 @@ def networks(draw: st.DrawFn) -> list[Stream]:
             extent = (extent + pad + behind - kernel) // stride + 1
         assume(1 <= extent <= 60)
         extents[name] = extent
-        found.append(stream(name, extent, *reads))
+        found.append(replace(stream(name, extent + late, *reads), late=late, keeps=late > 0))
     return found
 
 
@@ -99,7 +101,8 @@ def wrong_reads(table: Timetable, rows: dict[str, int]) -> list[str]:
                     if ring.get(row % rows[read.tensor]) != row:
                         wrong.append(f"row {row} of {read.tensor} at {time}")
             ring = held.setdefault(stage.stream.written, {})
-            ring.update({row % rows.get(stage.stream.written, 1000): row for row in range(lower, upper)})
+            made = range(max(lower - stage.stream.late, 0), upper - stage.stream.late)
+            ring.update({row % rows.get(stage.stream.written, 1000): row for row in made})
     return wrong
 
 
@@ -113,7 +116,7 @@ def test_rings_hold_what_is_read_and_no_row_more(streams: list[Stream], blocks: 
     assert wrong_reads(table, rows) == []
     for name, ring in table.rings.items():
         stage = table.stages[table.makers[name]]
-        if ring.rows > min(stage.step, stage.stream.extent):
+        if ring.rows > min(stage.step, stage.stream.rows):
             assert wrong_reads(table, {**rows, name: ring.rows - 1}), name
 
 
@@ -171,7 +174,8 @@ def walked_lag(table: Timetable, row_bytes: int, written_row_bytes: int) -> int 
             for row in needed(read, lower, upper)
         ]
         if later:
-            lags.append(bounds[1] * written_row_bytes - min(later) * row_bytes)
+            made = max(bounds[1] - table.stages[number].stream.late, 0)
+            lags.append(made * written_row_bytes - min(later) * row_bytes)
     return max(lags, default=None)
 
 

@@ -35,6 +35,7 @@ CORES = {
     "tilewright_conv_integer": "integer_core:narrow|tilewright_products_wide",
     "depthwise_integer:stored": r"tilewright_depthwise_slide_(folded|layer|high)",
     "tilewright_depthwise_integer": r"tilewright_depthwise_(slide|stride|any)(_folded|_layer|_high)?",
+    "tilewright_depthwise_along": r"tilewright_along_[12]_\w+",
     "tilewright_fully_connected_integer": r"tilewright_vector_(signed|unsigned)",
     "conv_packed:gather": r"tilewright_pack_(signed|unsigned)_[46]",
     "conv_packed:gather_taps": r"tilewright_pack_(signed|unsigned)_[46]",

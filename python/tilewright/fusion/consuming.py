@@ -58,9 +58,8 @@ def trailing_bytes(stages: Sequence[Timed], tensor: str, row_bytes: int, written
     last = stages[-1]
     if last.stream.is_sink or any(tensor in timed.stream.held for timed in stages):
         return None
-    blocks = np.arange(last.count)
-    written = np.minimum((blocks + 1) * last.step - last.shift, last.stream.extent)
-    times = last.first + last.every * blocks
+    written = last.made
+    times = last.first + last.every * np.arange(last.count)
     most: int | None = None
     for timed in stages:
         for read in (read for read in timed.stream.reads if read.tensor == tensor):

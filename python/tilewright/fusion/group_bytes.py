@@ -55,11 +55,11 @@ def inner_bytes(alive: Alive, grown: Grown) -> int:
 
 
 def bytes_beside(alive: Alive, grown: Grown) -> list[int]:
-    """By stage, bytes of rings and sums alive while the stage works, without the scratch of its kernel."""
+    """By stage, bytes of rings, sums and kept rows alive while the stage works, without the scratch of its kernel."""
     stages, rings = grown.stages, grown.rings
     staying = sum(alive.ring_bytes(ring) for ring in rings.values() if not ring.passing)
-    # The scratch of a sink has its sums.
-    sums = sum(size for timed, size in zip(stages, grown.scratch, strict=True) if timed.stream.is_sink)
+    # The scratch of a sink has its sums, that of others may have rows.
+    sums = sum(size for timed, size in zip(stages, grown.scratch, strict=True) if timed.stream.has_memory)
     # Bytes of passing rings and scratch by stage: a ring from its maker to its last reader.
     changes = [0] * (len(stages) + 1)
     last = {read.tensor: number for number, timed in enumerate(stages) for read in timed.stream.reads}
@@ -68,7 +68,7 @@ def bytes_beside(alive: Alive, grown: Grown) -> list[int]:
         if ring is not None and ring.passing:
             changes[number] += alive.ring_bytes(ring)
             changes[last[ring.tensor] + 1] -= alive.ring_bytes(ring)
-    own = [size if timed.stream.is_sink else 0 for timed, size in zip(stages, grown.scratch, strict=True)]
+    own = [size if timed.stream.has_memory else 0 for timed, size in zip(stages, grown.scratch, strict=True)]
     return [staying + sums + size - less for size, less in zip(accumulate(changes), own, strict=False)]
 
 

@@ -104,8 +104,9 @@ class Layers:
         """
         key = (number, timed.step, timed.shift)
         if key not in self.costs:
-            others = self.others.get(number, ()) if timed.count > 1 else ()
-            own = () if timed.count > 1 and number in self.whole else (self.problems[number],)
+            keeps = timed.stream.keeps
+            others = self.others.get(number, ()) if timed.count > 1 or keeps else ()
+            own = () if number in self.whole and (timed.count > 1 or keeps) else (self.problems[number],)
             ways = (_in_blocks(problem, timed) for problem in (*own, *others))
             self.costs[key] = min(ways, key=lambda way: way.cycles)
         return self.costs[key]
@@ -115,7 +116,7 @@ class Layers:
         key = (number, timed.step, timed.shift)
         if key not in self.ways:
             # The scratch of a sink has its sums, as long as the group lives.
-            spare = () if timed.stream.is_sink else self.spare.get(number, ())
+            spare = () if timed.stream.has_memory else self.spare.get(number, ())
             self.ways[key] = leaner((self.cost(number, timed), *(_in_blocks(problem, timed) for problem in spare)))
         return self.ways[key]
 
@@ -185,6 +186,8 @@ def layers_of(
     lives: Mapping[str, Life],
     others: Sequence[Sequence[TilingProblem]] = (),
     spare: Sequence[Sequence[TilingProblem]] = (),
+    *,
+    keeping: bool = False,
 ) -> Layers:
     """The layers as streams.
 
@@ -195,10 +198,11 @@ def layers_of(
         lives: of groups of tensors that share all their bytes.
         others: of each layer with the kernels that only groups take; those that run by the same rows count.
         spare: of each layer with other kernels; so here.
+        keeping: whether layers take kernels that keep rows of their input, where they have such.
     """
     ways = [(problem, *(others[number] if others else ())) for number, problem in enumerate(problems)]
     found = [[None if _leaves_state(way[0], homes) else stream_of(problem) for problem in way] for way in ways]
-    streams = [_preferred(own) for own in found]
+    streams = [_preferred(own, keeping=keeping) for own in found]
     alike = {
         number: [
             problem
@@ -215,9 +219,13 @@ def layers_of(
     return Layers(problems, streams, alive_homes(problems, homes, lives), alike, less, whole)
 
 
-def _preferred(streams: Sequence[Stream | None]) -> Stream | None:
-    """Of a layer with each of its kernels: the sum of rows that some kernel can make, else what the first one does."""
-    return next((stream for stream in streams if stream is not None and stream.is_sink), streams[0])
+def _preferred(streams: Sequence[Stream | None], *, keeping: bool) -> Stream | None:
+    """Of a layer with each of its kernels: the sum of rows that some kernel can make, else what the first one does.
+
+    With ``keeping`` what a kernel does that keeps rows, if there is one.
+    """
+    wanted = (stream for stream in streams if stream is not None and (stream.is_sink or (keeping and stream.keeps)))
+    return next(wanted, streams[0])
 
 
 def _leaves_state(problem: TilingProblem, homes: Homes) -> bool:

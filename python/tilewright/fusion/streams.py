@@ -50,7 +50,7 @@ class Stream:
 
     Attributes:
         dimension: the iteration dimension that rows of the result follow, one row for each value.
-        extent: rows of the result.
+        extent: values of the dimension: the rows of the result, and ``late``.
         multiple: rows of a block are a multiple of it.
         written: the result.
         axis: the result's axis of rows.
@@ -59,6 +59,10 @@ class Stream:
         held: inputs of which every block may need everything.
         is_sink: whether the rows are those of a sum.
         row_bytes: bytes of a row of the result.
+        late: row r of the result is made with value r + ``late`` of the dimension, which has so many values more
+            than there are rows.
+        keeps: whether the kernel gets each row of its input once, and keeps those that later blocks need too, as
+            partial results.
     """
 
     dimension: str
@@ -71,6 +75,18 @@ class Stream:
     held: frozenset[str]
     is_sink: bool = False
     row_bytes: int = 1
+    late: int = 0
+    keeps: bool = False
+
+    @property
+    def rows(self) -> int:
+        """Rows of the result."""
+        return self.extent - self.late
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether the kernel's scratch holds something from block to block."""
+        return self.is_sink or self.keeps
 
 
 _fraction = lru_cache(maxsize=1024)(Fraction)
@@ -109,6 +125,8 @@ def stream_of(problem: TilingProblem) -> Stream | None:
         reads=tuple(reads),
         held=frozenset(item.tensor for item in inputs if item.tensor is not None and item.tensor not in found),
         row_bytes=result.size_bytes // result.extents[axis],
+        late=-result.axes[axis].first_offset,
+        keeps=dimension in _sequential(problem),
     )
 
 
@@ -170,13 +188,20 @@ def block_bounds(rows: AxisRange, blocks: Index) -> tuple[Counts, Counts]:
 
 def _dimension(problem: TilingProblem, result: TileOperand, axis: int) -> str | None:
     """The dimension that rows of the result follow one by one; None if there is none that can be cut."""
-    rows = result.axes[axis]
-    if len(rows.terms) != 1 or (rows.first_offset, rows.last_offset, rows.divisor) != (0, 0, 1):
+    rows, sequential = result.axes[axis], _sequential(problem)
+    if len(rows.terms) != 1 or rows.first_offset != rows.last_offset or rows.divisor != 1:
         return None
     ((name, stride),) = rows.terms
+    if rows.first_offset > 0 or (rows.first_offset and name not in sequential):
+        return None
     others = {term for number, other in enumerate(result.axes) if number != axis for term, _ in other.terms}
-    is_free = stride == 1 and name not in others and name in problem.cuttable and name not in problem.reductions
-    return name if is_free else None
+    can_be_cut = name in sequential or (name in problem.cuttable and name not in problem.reductions)
+    return name if stride == 1 and name not in others and can_be_cut else None
+
+
+def _sequential(problem: TilingProblem) -> tuple[str, ...]:
+    """The dimensions along which the kernel, which only groups take, keeps rows of its input from block to block."""
+    return problem.sequence if problem.kernel.in_groups else ()
 
 
 def _reads(problem: TilingProblem, inputs: list[TileOperand], dimension: str) -> Iterator[RowRead]:

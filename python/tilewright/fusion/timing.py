@@ -42,6 +42,17 @@ class Timed:
         """Number of blocks."""
         return self.blocks.count
 
+    @property
+    def made(self) -> Counts:
+        """Rows of the result that are made when each block is."""
+        ends = (np.arange(self.count, dtype=np.int64) + 1) * self.step - self.shift
+        made: Counts = np.maximum(np.minimum(ends, self.stream.extent) - self.stream.late, 0)
+        return made
+
+    def block_of(self, rows: Counts) -> Counts:
+        """The block that makes each of these rows."""
+        return (rows + self.stream.late + self.shift) // self.step
+
 
 @dataclass(frozen=True, slots=True)
 class Ring:
@@ -152,7 +163,7 @@ class Timetable:
             ((_, stride),) = read.rows.terms
             if maker.every != every or read.rows.divisor != 1 or maker.step != stride * step:
                 return 0
-            lags.append(-(-(maker.shift + read.rows.last_offset + 1 - stride) // stride))
+            lags.append(-(-(maker.shift + maker.stream.late + read.rows.last_offset + 1 - stride) // stride))
         return max(lags) % step // stream.multiple * stream.multiple
 
     def _first(self, timed: Timed) -> int:
@@ -180,7 +191,7 @@ class Timetable:
         is_ring = read.may_be_ring and maker.stream.may_be_ring
         key = ("ring", is_ring, reader.first - maker.first, *_pair(maker, reader, read))
         if key not in self.known:
-            rows = rows_between(maker, reader, read) if is_ring else maker.stream.extent
+            rows = rows_between(maker, reader, read) if is_ring else maker.stream.rows
             self.known[key] = rows, is_passing(maker, reader, read)
         needed, passes = self.known[key]
         if self.period:
@@ -234,7 +245,7 @@ class Timetable:
         rows = (
             (self.stages[self.makers[ring.tensor]].stream, ring) for ring in self.rings.values() if not ring.passing
         )
-        return sum(stream.row_bytes * min(ring.rows, stream.extent) for stream, ring in rows)
+        return sum(stream.row_bytes * min(ring.rows, stream.rows) for stream, ring in rows)
 
 
 def in_turns(rows: int, of: Fraction) -> int:
@@ -252,7 +263,7 @@ def _of_result(rate: Fraction, read: RowRead) -> Fraction:
 
 def _pair(maker: Timed, reader: Timed, read: RowRead) -> tuple[object, ...]:
     """A key for ``known``: what two stages have to do with each other but for the iterations at which they begin."""
-    made = (maker.stream.extent, maker.step, maker.every, maker.shift)
+    made = (maker.stream.extent, maker.stream.late, maker.step, maker.every, maker.shift)
     return (*made, reader.stream.extent, reader.step, reader.every, reader.shift, read.rows)
 
 
@@ -264,7 +275,7 @@ def iterations_behind(maker: Timed, reader: Timed, read: RowRead) -> int:
     """The least iterations from block 0 of the maker to that of the reader at which every block finds its rows."""
     times = reader.every * np.arange(reader.count)
     lower, upper = block_bounds(read.rows, reader.blocks)
-    made = maker.every * ((upper - 1 + maker.shift) // maker.step)
+    made = maker.every * maker.block_of(upper - 1)
     return int((made - times)[upper > lower].max(initial=_ANY_TIME))
 
 
@@ -273,12 +284,11 @@ def rows_between(maker: Timed, reader: Timed, read: RowRead) -> int:
 
     A block is written before rows are read at the same iteration.
     """
-    blocks = np.arange(maker.count)
-    written = np.minimum((blocks + 1) * maker.step - maker.shift, maker.stream.extent)
-    written_at = maker.first + maker.every * blocks
+    written = maker.made
+    written_at = maker.first + maker.every * np.arange(maker.count)
     lower, upper = block_bounds(read.rows, reader.blocks)
     still = still_read(lower, upper, read.rows.extent, reader, written_at)
-    return max(1, min(maker.step, maker.stream.extent), int((written - np.minimum(still, written)).max()))
+    return max(1, min(maker.step, maker.stream.rows), int((written - np.minimum(still, written)).max()))
 
 
 def still_read(lower: Counts, upper: Counts, extent: int, reader: Timed, times: Counts) -> Counts:
@@ -301,6 +311,6 @@ def is_passing(maker: Timed, reader: Timed, read: RowRead) -> bool:
     lower, upper = block_bounds(read.rows, reader.blocks)
     times = reader.first + reader.every * np.arange(reader.count)
     some = upper > lower
-    first = maker.first + maker.every * ((lower + maker.shift) // maker.step)
-    last = maker.first + maker.every * ((upper - 1 + maker.shift) // maker.step)
+    first = maker.first + maker.every * maker.block_of(lower)
+    last = maker.first + maker.every * maker.block_of(upper - 1)
     return bool(((first == times) & (last == times))[some].all())

@@ -73,7 +73,8 @@ class Nest:
 
     ``reads`` and ``writes`` stand in the order of the node's inputs and outputs; the map
     of an absent optional input is empty. ``macs_per_point`` counts multiply-accumulates
-    (else elementary operations are ``operations_per_point``) at each point of the nest.
+    (else elementary operations are ``operations_per_point``) at each point of the nest, but for
+    ``idle_points``, at which a kernel computes nothing.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -81,11 +82,12 @@ class Nest:
     writes: tuple[tuple[AxisMap, ...], ...]
     macs_per_point: int = 0
     operations_per_point: int = 1
+    idle_points: int = 0
 
     @property
     def points(self) -> int:
-        """Number of points of the iteration space."""
-        return prod(dimension.extent for dimension in self.dimensions)
+        """Number of points of the iteration space at which there is something to compute."""
+        return prod(dimension.extent for dimension in self.dimensions) - self.idle_points
 
     @property
     def macs(self) -> int:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from tilewright.base.errors import bad_input
 from tilewright.fusion.cover import NEARLY_AS_FAST, Cover, chosen_cover, front
 from tilewright.fusion.group import Group, group_in_steps
 from tilewright.fusion.homes_alive import aligned
 from tilewright.fusion.intervals import Interval, Layers, group_from, intervals, layers_of, refined
+from tilewright.fusion.streams import stream_of
+from tilewright.graph import packed_strides_bytes
 from tilewright.options import Groups, Objective
 from tilewright.plan import Tradeoff
 from tilewright.planning.decide import Decider, with_layers
@@ -43,6 +46,7 @@ class Grouping:
         usual: the covers whose layers all have the kernels that are fastest for them.
         found: the intervals of which covers are.
         lone: by interval of one layer with another kernel, that layer.
+        keeping: whether layers have kernels that keep rows of their input.
     """
 
     alone: Decisions
@@ -52,6 +56,7 @@ class Grouping:
     usual: tuple[Cover, ...] = ()
     found: tuple[Interval, ...] = ()
     lone: Mapping[Interval, ScheduledLayer] = field(default_factory=dict)
+    keeping: bool = False
 
     def decisions(self, cover: Cover) -> Decisions:
         """The layers with the blocks of a cover's groups, and with its kernels."""
@@ -100,8 +105,24 @@ def tradeoffs(ways: Sequence[Way], taken: Way | None) -> tuple[Tradeoff, ...]:
     return tuple(Tradeoff(way.cover.size_bytes, round(way.cover.cycles), way is taken) for way in ways)
 
 
-def grouping_of(decisions: Decisions, decider: Decider) -> Grouping | None:
-    """The groups that can be made of layers; None where the user wants none, or where layers copy tiles."""
+def groupings_of(decisions: Decisions, decider: Decider) -> list[Grouping]:
+    """The groups that can be made of layers, and those with kernels that keep rows, where some layer has such.
+
+    Empty where the user wants none, or where layers copy tiles.
+    """
+    plain = grouping_of(decisions, decider)
+    if plain is None:
+        return []
+    keeping = any(map(_keeps, chain.from_iterable(_for_groups(decider.prepared))))
+    other = grouping_of(decisions, decider, keeping=True) if keeping else None
+    return [plain] if other is None else [plain, other]
+
+
+def grouping_of(decisions: Decisions, decider: Decider, *, keeping: bool = False) -> Grouping | None:
+    """The groups that can be made of layers; None where the user wants none, or where layers copy tiles.
+
+    With ``keeping`` layers have kernels that keep rows of their input, where there are such.
+    """
     possible = not any(layer.problem.moves or layer.problem.cores > 1 for layer in decisions.layers)
     require_groups(decider.options, possible=possible)
     if decider.options.groups is Groups.OFF or not possible:
@@ -111,7 +132,7 @@ def grouping_of(decisions: Decisions, decider: Decider) -> Grouping | None:
     problems = [layer.problem for layer in decisions.layers]
     given = given_groups(decider.options, problems)
     spare = spare_problems(decisions.layers, decider)
-    layers = _streams(decisions, decider.prepared, _for_groups(decider.prepared), spare)
+    layers = _streams(decisions, decider.prepared, _for_groups(decider.prepared), spare, keeping=keeping)
     layers = replace(layers, fed=fed_layer(graph, layers), given=given.rows)
     alive = alive_bytes([raster_use(problem.kernel, graph, homes) for problem in problems], homes, graph)
     alone = [
@@ -128,16 +149,36 @@ def grouping_of(decisions: Decisions, decider: Decider) -> Grouping | None:
     found = tuple(feeding(given.left((*alone, *lone, *intervals(layers, most))), layers, graph))
     covers = _refined(front(found, len(problems)), found, layers)
     usual = _usual(covers, found, layers, decider)
-    return Grouping(decisions, layers, tuple(covers), decider, tuple(usual), found, lone)
+    return Grouping(decisions, layers, tuple(covers), decider, tuple(usual), found, lone, keeping)
 
 
 def _for_groups(prepared: Prepared) -> list[list[TilingProblem]]:
-    """Each layer with the kernels that only groups take; where a window slides, with all that give the same bits."""
+    """Each layer with the kernels that only groups take; where a window slides, with all that give the same bits.
+
+    Kernels that keep rows copy them as they lie side by side, and count them from the first row of an image on.
+    """
     slides = prepared.graph.slide is not None
-    return [
-        [item for item in found if item.kernel.in_groups or (slides and not has_float_results(item))]
-        for found in prepared.problems
+    found = [
+        [item for item in own if item.kernel.in_groups or (slides and not has_float_results(item))]
+        for own in prepared.problems
     ]
+    return [[item for item in own if not _keeps(item) or _may_keep(item, prepared)] for own in found]
+
+
+def _keeps(problem: TilingProblem) -> bool:
+    stream = stream_of(problem)
+    return stream is not None and stream.keeps
+
+
+def _may_keep(problem: TilingProblem, prepared: Prepared) -> bool:
+    """Whether all elements of the input lie side by side in its home, and no window slides."""
+    operand = problem.operands[0]
+    assert operand.tensor is not None
+    packed = packed_strides_bytes(operand.extents, operand.order, operand.element_bytes)
+    strides = prepared.homes.strides[operand.tensor]
+    triples = zip(operand.extents, packed, strides, strict=True)
+    is_dense = all(extent == 1 or wanted == given for extent, wanted, given in triples)
+    return is_dense and prepared.graph.slide is None
 
 
 def _usual(covers: Sequence[Cover], found: Sequence[Interval], layers: Layers, decider: Decider) -> Sequence[Cover]:
@@ -214,10 +255,13 @@ def _streams(
     prepared: Prepared,
     others: Sequence[Sequence[TilingProblem]] = (),
     spare: Sequence[Sequence[TilingProblem]] = (),
+    *,
+    keeping: bool = False,
 ) -> Layers:
     touched = [use.touched for use in _uses(decisions, prepared)]
     lives = group_lives(touched, prepared.homes)
-    found = layers_of([layer.problem for layer in decisions.layers], prepared.homes, lives, others, spare)
+    problems = [layer.problem for layer in decisions.layers]
+    found = layers_of(problems, prepared.homes, lives, others, spare, keeping=keeping)
     slide = prepared.graph.slide
     return found if slide is None else replace(found, period=slide.period)
 

@@ -20,7 +20,7 @@ from tilewright.planning.decide import Decider, best_tiles, cost_of, with_layers
 from tilewright.planning.decisions import Decisions
 from tilewright.planning.given_groups import BLOCK_OVERRIDE, GROUP_OVERRIDE, gives_groups
 from tilewright.planning.given_homes import with_given_homes
-from tilewright.planning.grouping import Grouping, first_choice, grouping_of, smaller, tradeoffs, ways_of
+from tilewright.planning.grouping import Grouping, first_choice, groupings_of, smaller, tradeoffs, ways_of
 from tilewright.planning.lean_constants import with_leaner_constants
 from tilewright.planning.near_homes import with_near_tensors
 from tilewright.planning.prepare import Prepared
@@ -181,15 +181,15 @@ def _groupings(decisions: Decisions, decider: Decider) -> list[Grouping]:
     others = [replace(decider, prepared=other, known={}, shared={}) for other in decider.prepared.others]
     for other in (decider, *others):
         try:
-            grouping = grouping_of(decisions if other is decider else best_tiles(other), other)
+            groupings = groupings_of(decisions if other is decider else best_tiles(other), other)
         except TilewrightError as refusal:
             if refusal.code not in (NOT_FED, NOT_SLIDING, GROUP_OVERRIDE, BLOCK_OVERRIDE):
                 raise
             refusals.append(refusal)
             continue
-        if grouping is None:
+        if not groupings:
             return found
-        found.append(grouping)
+        found += groupings
     if refusals and not found:
         raise refusals[0]
     return found

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tilewright.planning.allowed_kernels import with_allowed
 from tilewright.planning.decide import Decider, best_tiles
 from tilewright.planning.given_groups import gives_groups
-from tilewright.planning.grouping import Grouping, grouping_of
+from tilewright.planning.grouping import Grouping, groupings_of
 from tilewright.planning.prepare import Prepared, prepare_in_strips
 from tilewright.planning.promising_strips import promising
 from tilewright.rewrites.strips import Strips
@@ -23,18 +23,19 @@ def in_strips(groupings: Sequence[Grouping], decider: Decider) -> list[Grouping]
     """Groupings in the strips that promise the fewest bytes; they are found once for pools of all sizes."""
     if not may_be_in_strips(decider):
         return []
-    least = min(groupings, key=lambda grouping: min(cover.size_bytes for cover in grouping.covers))
+    plain = [grouping for grouping in groupings if not grouping.keeping]
+    least = min(plain, key=lambda grouping: min(cover.size_bytes for cover in grouping.covers))
     base = least.decider.prepared
     known = next((found for prepared, found in decider.stripped if prepared is base), None)
     if known is None:
-        known = tuple(found for strips in promising(least) if (found := _in_strips(base, strips, decider)) is not None)
+        known = tuple(found for strips in promising(least) for found in _in_strips(base, strips, decider))
         decider.stripped.append((base, known))
     return [replace(item, decider=replace(item.decider, platform=decider.platform)) for item in known]
 
 
-def _in_strips(base: Prepared, strips: Sequence[Strips], decider: Decider) -> Grouping | None:
+def _in_strips(base: Prepared, strips: Sequence[Strips], decider: Decider) -> list[Grouping]:
     prepared = prepare_in_strips(base, strips, decider.platform, decider.options)
     if prepared is None:
-        return None
+        return []
     other = replace(decider, prepared=with_allowed(prepared, decider.allowed), known={}, shared={})
-    return grouping_of(best_tiles(other), other)
+    return groupings_of(best_tiles(other), other)

@@ -41,7 +41,7 @@ class BuiltGroup:
     Attributes:
         body: the loop.
         buffers: tiles, and scratch of the kernels.
-        around: names of the rings, of tiles, and of the sums of sinks, that live as long as the loop.
+        around: names of the rings, of tiles, and of scratch with sums or kept rows, that live as long as the loop.
         accesses: bytes accessed by buffer.
     """
 
@@ -111,8 +111,8 @@ def _buffers(kernel: Kernel) -> set[str]:
 
 
 def _stays(buffer: Buffer, timed: Timed) -> bool:
-    """Whether a stage's buffer keeps its content from block to block: a tile, or the sums of a sink."""
-    return timed.stream.is_sink or buffer.kind is BufferKind.TILE
+    """Whether a stage's buffer keeps its content from block to block: a tile, sums of a sink, kept rows of an input."""
+    return timed.stream.has_memory or buffer.kind is BufferKind.TILE
 
 
 def _timed_steps(layer: BuiltLayer) -> list[CopyStart | Wait | Kernel]:

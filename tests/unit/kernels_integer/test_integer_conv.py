@@ -95,6 +95,10 @@ GEOMETRIES = {
     "depthwise fours": {"x": (1, 8, 9, 10), "channels": 8, "group": 8, "pads": (1, 1, 1, 1), "x_zero_point": 9},
     "depthwise fives": {"x": (2, 4, 7, 9), "channels": 4, "group": 4, "pads": (2, 1, 0, 1), "x_zero_point": -7},
     "depthwise twos": {"x": (1, 8, 9, 18), "channels": 8, "group": 8, "pads": (1, 1, 1, 0), "strides": (3, 2)},
+    "depthwise ones": {"x": (2, 8, 4, 5), "channels": 8, "group": 8, "pads": (1, 1, 1, 1), "x_zero_point": -128},
+    "depthwise bare": {"x": (1, 4, 6, 7), "channels": 4, "group": 4, "x_zero_point": 3},
+    "depthwise bare twos": {"x": (1, 4, 9, 10), "channels": 4, "group": 4, "strides": (2, 2), "x_zero_point": 3},
+    "depthwise left": {"x": (1, 8, 5, 9), "channels": 8, "group": 8, "pads": (0, 1, 1, 0), "x_zero_point": 7},
     "depthwise 5x5": {"x": (1, 4, 9, 11), "channels": 4, "group": 4, "kernel": (5, 5), "pads": (2, 2, 2, 2)},
     "depthwise 7x7": {
         "x": (1, 3, 10, 8),
@@ -170,9 +174,36 @@ def test_weights_that_need_nine_bits(geometry: str, zero_point: int) -> None:
     assert "conv_wide" in check(graph, feeds, {"oh": 2})[-1].name
 
 
-def test_only_groups_take_the_kernel_for_rows_of_windows() -> None:
-    graph, _ = conv(8, **GEOMETRIES["depthwise fours"])
-    assert [choice.symbol for choice in choices_of(graph) if choice.in_groups] == ["tilewright_depthwise_rows"]
+@pytest.mark.parametrize(
+    ("geometry", "epilogue", "symbol"),
+    [
+        ("depthwise fours", "high", "tilewright_depthwise_along"),
+        ("depthwise ones", "high", "tilewright_depthwise_along"),
+        ("depthwise twos", "shift", "tilewright_depthwise_along"),
+        ("depthwise fours", "even", "tilewright_depthwise_rows"),
+        ("depthwise fives", "high", "tilewright_depthwise_rows"),
+    ],
+    ids=["one image", "several images", "twos", "another rule", "two rows of padding"],
+)
+def test_only_groups_take_the_kernels_for_rows_of_windows(geometry: str, epilogue: str, symbol: str) -> None:
+    graph, _ = conv(8, **GEOMETRIES[geometry], epilogue=epilogue)
+    found = [choice for choice in choices_of(graph) if choice.in_groups]
+    # Rows one apart of a single image may be kept, too.
+    keeps = symbol == "tilewright_depthwise_along" and geometry == "depthwise fours"
+    assert [choice.symbol for choice in found] == [symbol] * (1 + keeps)
+    assert ["_keeping_" in choice.name for choice in found] == [False, True][: 1 + keeps]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 5])
+@pytest.mark.parametrize("pads", [(1, 1, 1, 1), (0, 1, 1, 1), (1, 0, 0, 1), (0, 0, 0, 0)], ids=str)
+def test_rows_that_are_kept_from_call_to_call(rows: int, pads: tuple[int, ...]) -> None:
+    graph, feeds = conv(rows, x=(1, 8, 9, 7), channels=8, group=8, pads=pads, x_zero_point=-5)
+    rings = (Ring(0, 2, rows), Ring(3, 2, rows))
+    check(graph, feeds, {"oh": rows}, prefix="depthwise_keeping", rings=rings)
+    check(graph, feeds, {"oh": rows}, prefix="depthwise_keeping", in_place=True)
+
+
+def test_unfit_images_have_no_kernel_for_rows_of_windows() -> None:
     for unfit in ({"x": (1, 8, 9, 3)}, {"channels_last": False}, {"x_dtype": "uint8"}):
         graph, _ = conv(8, **{**GEOMETRIES["depthwise fours"], **unfit})
         assert not any(choice.in_groups for choice in choices_of(graph)), unfit

@@ -23,7 +23,13 @@ from tilewright.kernels.kernel import (
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.requantization import CHANNEL_RULES, ROW_WORDS, WORDS, Finish, LayerLimits, Rule, rule_cycles
-from tilewright.kernels.scalar import conv_packed, depthwise_integer, depthwise_rows, fully_connected_integer
+from tilewright.kernels.scalar import (
+    conv_packed,
+    depthwise_along,
+    depthwise_integer,
+    depthwise_rows,
+    fully_connected_integer,
+)
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows, rows_backward
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, integer_conv
 from tilewright.operators.nest import along
@@ -62,7 +68,8 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if conv is None:
         return ()
     pointwise = fully_connected_integer.pointwise(conv, graph)
-    special = (*pointwise, *depthwise_integer.depthwise(conv), *depthwise_rows.rows_of_windows(conv, graph))
+    rows = depthwise_along.along_rows(conv, graph) or depthwise_rows.rows_of_windows(conv, graph)
+    special = (*pointwise, *depthwise_integer.depthwise(conv), *rows)
     return (*special, *conv_packed.packed(conv, graph), _general(conv))
 
 

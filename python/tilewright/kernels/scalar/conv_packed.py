@@ -72,6 +72,10 @@ class ConvPacked(CStruct):
     is_unsigned: Annotated[Int32, "1: x is uint8"]
     pack: Annotated[str, CType("tilewright_pack *", is_pointer=True)]
     products: Annotated[str, CType("tilewright_packed_products *", is_pointer=True)]
+    few_pack: Annotated[str, CType("tilewright_pack *", is_pointer=True)]
+    few_products: Annotated[
+        str, CType("tilewright_packed_products *", is_pointer=True), "of the last pixels, where these are 4 or fewer"
+    ]
     finish: Annotated[BlockFinish, "NULL: inside products"]
     unit: Annotated[Int32, "rounds of the core's loops that a byte of a block counts as one"]
     group_bytes: Annotated[Int32, "of a group's weights"]
@@ -91,9 +95,22 @@ def packed(conv: IntegerConv, graph: Graph) -> tuple[KernelChoice, ...]:
     in_order = sorted_blocks(weights, core)
     is_small = _most_taps(graph) <= _MOST_TAPS_OF_SIX and conv.finish.rule in INLINED
     found = [_choice(conv, pixels, in_order, "_sorted") for pixels in ((SIX, FOUR) if is_small else (FOUR,))]
+    if is_small:
+        found.append(_with_four(found[0]))
     if group_outputs > BLOCK:
         found.append(_choice(conv, FOUR, blocks_in_order(weights, core), ""))
     return tuple(found)
+
+
+def _with_four(six: KernelChoice) -> KernelChoice:
+    """The kernel of six pixels that computes up to four last ones of a call by the core of four pixels.
+
+    It is for calls of few pixels: a row of ten is a call of six and one of four. A network then holds two cores.
+    """
+    given = six.given(ConvPacked)
+    pack, products = (name.replace(f"_{SIX}", f"_{FOUR}") for name in (given.pack, given.products))
+    name = six.called.replace(f"conv_packed_{SIX}_", f"conv_packed_{SIX}_{FOUR}_")
+    return replace(six, called=name, attributes=replace(given, few_pack=pack, few_products=products), in_groups=True)
 
 
 def _most_taps(graph: Graph) -> int:
@@ -136,6 +153,8 @@ def _choice(conv: IntegerConv, pixels: int, found: Blocks, name: str) -> KernelC
             is_unsigned=conv.is_unsigned,
             pack=f"{PREFIX}pack_{sign}_{pixels}",
             products=f"{PREFIX}packed_{finish.rule.value if inlined else 'any'}_{pixels}_{core}",
+            few_pack="NULL",
+            few_products="NULL",
             finish="NULL" if inlined else finish.block,
             unit=found.unit,
             group_bytes=prod(weights.shape[1:]),
@@ -175,17 +194,23 @@ class _Cycles:
 
     def __call__(self, choice: KernelChoice, steps: TileSteps) -> float:
         given, nest = choice.given(ConvPacked), choice.nest
-        count = given.pixels // _PAIR
-        calls = steps_product(nest, steps, "n", "group")
-        calls *= -(-steps_product(nest, steps, "oh", "ow") // given.pixels)
         channels = steps_product(nest, steps, "oc")
+        whole, rest = divmod(steps_product(nest, steps, "oh", "ow"), given.pixels)
+        last = FOUR if given.few_products != "NULL" and rest <= FOUR else given.pixels
+        calls = whole * self._pixels(given, given.pixels, channels)
+        calls += self._pixels(given, last, channels) if rest else 0.0
+        return 250.0 + steps_product(nest, steps, "n", "group") * calls
+
+    def _pixels(self, given: ConvPacked, pixels: int, channels: int) -> float:
+        """Instructions for some pixels that are computed together."""
+        count = pixels // _PAIR
         block = (2.0 + 5.0 * count) * given.taps + 6.0 * count * self.runs + 3.0 * self.turns + 60.0 + 20.0 * count
-        each = -(-channels // COLUMNS) * block + channels * given.pixels * _output_cycles(given)
+        each = -(-channels // COLUMNS) * block + channels * pixels * _output_cycles(given)
         kernel = given.windows.kernel
-        gather = 100.0 + 30.0 * given.pixels + kernel[0] * count * 60.0 + 6.2 * count * given.taps
+        gather = 100.0 + 30.0 * pixels + kernel[0] * count * 60.0 + 6.2 * count * given.taps
         if given.group_inputs < _FEW:
             gather += count * (15.0 * prod(kernel) + 7.0 * given.taps)
-        return 250.0 + calls * (gather + each)
+        return gather + each
 
 
 def _output_cycles(given: ConvPacked) -> float:

@@ -266,6 +266,8 @@ struct tilewright_conv_packed_attributes {
     int32_t is_unsigned; /* 1: x is uint8 */
     tilewright_pack *pack;
     tilewright_packed_products *products;
+    tilewright_pack *few_pack;
+    tilewright_packed_products *few_products; /* of the last pixels, where these are 4 or fewer */
     tilewright_block_finish *finish; /* NULL: inside products */
     int32_t unit; /* rounds of the core's loops that a byte of a block counts as one */
     int32_t group_bytes; /* of a group's weights */
@@ -277,7 +279,7 @@ struct tilewright_conv_packed_attributes {
     int32_t shift; /* of rules with one for the layer */
     int32_t padding_at; /* bytes, in scratch */
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_packed_attributes) == (sizeof(void *) == 4 ? 108 : 128),
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_packed_attributes) == (sizeof(void *) == 4 ? 116 : 144),
                        "tilewright_conv_packed_attributes");
 
 void tilewright_conv_packed(const struct tilewright_conv_packed_attributes *attributes,
@@ -306,6 +308,37 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_transpose_integer_attribute
                        "tilewright_conv_transpose_integer_attributes");
 
 void tilewright_conv_transpose_integer(const struct tilewright_conv_transpose_integer_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+tilewright_depthwise_rows_along tilewright_along_1_folded, tilewright_along_2_folded,
+    tilewright_along_1_layer, tilewright_along_2_layer, tilewright_along_1_high,
+    tilewright_along_2_high;
+
+/* Depthwise convolution of int8 images by windows of 3x3 taps side by side, with at most a row and
+ * a column of padding on each side. The channels lie side by side in x and in y, and rows of y have
+ * 4 pixels or more. A channel is computed along the rows, sums in registers; nothing is copied, so
+ * that a row is nearly as fast as an image. Operands: x [n, c, h, w]; weights int8 [c][kernel];
+ * constants [c][words of the rule]; y [n, c, h, w]. Where calls follow each other from the first
+ * row to the last, x may have new rows alone: the last two rows are kept as partial results are.
+ * Pixels of x then lie side by side. */
+struct tilewright_depthwise_along_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    int32_t padding; /* the stored byte that stands for zero */
+    int32_t is_unsigned; /* 1: x is uint8 */
+    tilewright_depthwise_rows_along *along;
+    int32_t kept_bytes; /* of a row that is kept; 0: x has all rows of the windows */
+    int32_t minimum; /* the bits of a float: rule rescale */
+    int32_t maximum;
+    int32_t addend; /* of rules with one for the layer */
+    int32_t shift; /* of rules with one for the layer */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_along_attributes) == (sizeof(void *) == 4 ? 64 : 72),
+                       "tilewright_depthwise_along_attributes");
+
+void tilewright_depthwise_along(const struct tilewright_depthwise_along_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 #define TILEWRIGHT_DEPTHWISE_PLANE 128

@@ -73,6 +73,11 @@ struct tilewright_depthwise_plane;
 typedef void tilewright_depthwise_sums(const struct tilewright_depthwise_integer_attributes *a,
                                        const struct tilewright_depthwise_plane *plane);
 
+struct tilewright_depthwise_walk;
+
+/* Computes and stores all channels of the walk's rows of y. */
+typedef void tilewright_depthwise_rows_along(const struct tilewright_depthwise_walk *walk);
+
 struct tilewright_depthwise_lines;
 
 /* Computes and stores lines of one channel. */
