@@ -3,7 +3,8 @@
 
 #include "tilewright/kernels/float_block.h"
 
-enum { X, WEIGHTS, BIAS, Y, SCRATCH };
+enum { X, WEIGHTS, BIAS, Y };
+enum { TAPS = Y, Y_OF_TAPS }; /* operands of a kernel that has some taps at a time */
 enum { N, C, H, W };
 
 struct conv {
@@ -15,6 +16,10 @@ struct conv {
     const float *weights;
     float *scratch;
     int32_t inputs; /* channels of x in one group, or in the tile if the reduction is cut */
+    /* Rows and columns of the kernel that the call has, and how far behind the first ones they are.
+     */
+    int32_t kernel[2];
+    int32_t behind[2];
     /* Elements of a whole kernel row inside the input if all lie at one distance, else 0. */
     int32_t run_count;
     int32_t run_step;
@@ -88,7 +93,7 @@ static float *gather_taps(const struct conv *conv, float *to, const uint8_t *row
     const int32_t begin = x->origin[W];
     const int32_t end = begin + x->extent[W];
 
-    for (int32_t tap = 0; tap < conv->attributes->kernel[1]; tap++) {
+    for (int32_t tap = 0; tap < conv->kernel[1]; tap++) {
         if (column < begin || column >= end) {
             to = gather_zeros(to, lanes, inputs);
         } else {
@@ -106,17 +111,18 @@ static void gather(const struct conv *conv, float *to, struct position at)
 {
     const struct tilewright_conv_f32_attributes *attributes = conv->attributes;
     const struct tilewright_shape *x = conv->x;
-    const int32_t column =
-        (conv->y->origin[W] + at.column) * attributes->strides[1] - attributes->pads[1];
-    const int32_t last = column + (attributes->kernel[1] - 1) * attributes->dilations[1];
+    const int32_t column = (conv->y->origin[W] + at.column) * attributes->strides[1] -
+                           attributes->pads[1] + conv->behind[1];
+    const int32_t last = column + (conv->kernel[1] - 1) * attributes->dilations[1];
     const int inside =
         conv->run_count != 0 && column >= x->origin[W] && last < x->origin[W] + x->extent[W];
     const int32_t first = inside ? (column - x->origin[W]) * x->stride[W] : 0;
-    int32_t row = (conv->y->origin[H] + at.row) * attributes->strides[0] - attributes->pads[0];
+    int32_t row = (conv->y->origin[H] + at.row) * attributes->strides[0] - attributes->pads[0] +
+                  conv->behind[0];
 
-    for (int32_t tap = 0; tap < attributes->kernel[0]; tap++) {
+    for (int32_t tap = 0; tap < conv->kernel[0]; tap++) {
         if (row < x->origin[H] || row >= x->origin[H] + x->extent[H]) {
-            to = gather_zeros(to, attributes->gather, attributes->kernel[1] * conv->inputs);
+            to = gather_zeros(to, attributes->gather, conv->kernel[1] * conv->inputs);
         } else {
             const uint8_t *from = conv->x_base + tilewright_axis_offset(x, H, row);
             to = inside ? gather_run(to, attributes->gather, from + first, conv->run_step,
@@ -134,9 +140,9 @@ static void set_run(struct conv *conv)
     const int32_t inputs = conv->inputs;
     const int32_t tap_step = conv->attributes->dilations[1] * x->stride[W];
 
-    conv->run_count = conv->attributes->kernel[1] * inputs;
+    conv->run_count = conv->kernel[1] * inputs;
     conv->run_step = inputs == 1 ? tap_step : x->stride[C];
-    if ((inputs > 1 && conv->attributes->kernel[1] > 1 && tap_step != inputs * x->stride[C]) ||
+    if ((inputs > 1 && conv->kernel[1] > 1 && tap_step != inputs * x->stride[C]) ||
         (x->ring_rows != 0 && x->ring_axis == W)) {
         conv->run_count = 0;
     }
@@ -195,43 +201,59 @@ static void run_group(struct conv *conv)
     }
 }
 
-/* The part of the state that is the same for all positions. */
-static struct conv prepare(const struct tilewright_conv_f32_attributes *attributes,
-                           const struct tilewright_view *operands, uint32_t flags)
+/* Sets which taps the call has: those that `taps` says, or all. */
+static void set_taps(struct conv *conv, const uint32_t *taps)
 {
-    const struct tilewright_shape *x = operands[X].shape;
-    const struct tilewright_shape *y = operands[Y].shape;
-    const int gathers = attributes->gather != 0;
-    const struct tilewright_view *partial = &operands[gathers ? SCRATCH + 1 : SCRATCH];
-    struct conv conv;
-
-    conv.attributes = attributes;
-    conv.x = x;
-    conv.y = y;
-    /* A tile of x has whole groups, or some channels of the only group. */
-    conv.inputs = x->extent[C] < attributes->group_inputs ? x->extent[C] : attributes->group_inputs;
-    conv.scratch = gathers ? (float *)(void *)operands[SCRATCH].base : NULL;
-    set_run(&conv);
-    conv.rows.x_step = gathers ? 4 * attributes->gather : x->stride[C];
-    conv.rows.taps = attributes->kernel[0] * attributes->kernel[1] * conv.inputs;
-    conv.rows.y_step = y->stride[C];
-    conv.rows.minimum = attributes->minimum;
-    conv.rows.maximum = attributes->maximum;
-    conv.rows.partial = flags == TILEWRIGHT_WHOLE ? NULL : (float *)(void *)partial->base;
-    conv.rows.flags = flags;
-    return conv;
+    for (int32_t axis = 0; axis < 2; axis++) {
+        conv->kernel[axis] = conv->attributes->kernel[axis];
+        conv->behind[axis] = 0;
+        if (taps != NULL) {
+            conv->kernel[axis] = (int32_t)(taps[axis] >> 16);
+            conv->behind[axis] =
+                (int32_t)(taps[axis] & 0xffffu) * conv->attributes->dilations[axis];
+        }
+    }
 }
 
-void tilewright_conv_f32(const struct tilewright_conv_f32_attributes *attributes,
-                         const struct tilewright_view *operands, uint32_t flags)
+/* The part of the state that is the same for all positions; scratch and partial results stand
+ * behind the view of y. */
+static void prepare(struct conv *conv, const struct tilewright_conv_f32_attributes *attributes,
+                    const struct tilewright_shape *x, const struct tilewright_view *written,
+                    const uint32_t *taps, uint32_t flags)
+{
+    const struct tilewright_shape *y = written->shape;
+    const int gathers = attributes->gather != 0;
+    const struct tilewright_view *partial = &written[gathers ? 2 : 1];
+
+    conv->attributes = attributes;
+    conv->x = x;
+    conv->y = y;
+    /* A tile of x has whole groups, or some channels of the only group. */
+    conv->inputs =
+        x->extent[C] < attributes->group_inputs ? x->extent[C] : attributes->group_inputs;
+    conv->scratch = gathers ? (float *)(void *)written[1].base : NULL;
+    set_taps(conv, taps);
+    set_run(conv);
+    conv->rows.x_step = gathers ? 4 * attributes->gather : x->stride[C];
+    conv->rows.taps = conv->kernel[0] * conv->kernel[1] * conv->inputs;
+    conv->rows.y_step = y->stride[C];
+    conv->rows.minimum = attributes->minimum;
+    conv->rows.maximum = attributes->maximum;
+    conv->rows.partial = flags == TILEWRIGHT_WHOLE ? NULL : (float *)(void *)partial->base;
+    conv->rows.flags = flags;
+}
+
+static void run(const struct tilewright_conv_f32_attributes *attributes,
+                const struct tilewright_view *operands, const struct tilewright_view *y,
+                const uint32_t *taps, uint32_t flags)
 {
     const struct tilewright_view *x = &operands[X];
-    const struct tilewright_view *y = &operands[Y];
     const int32_t outputs = attributes->group_outputs;
     const int32_t groups = y->shape->extent[C] > outputs ? y->shape->extent[C] / outputs : 1;
     const int32_t columns = groups > 1 ? outputs : y->shape->extent[C];
-    struct conv conv = prepare(attributes, operands, flags);
+    struct conv conv;
 
+    prepare(&conv, attributes, x->shape, y, taps, flags);
     conv.rows.columns = columns;
     for (int32_t n = 0; n < y->shape->extent[N]; n++) {
         const int32_t image = y->shape->origin[N] + n;
@@ -247,4 +269,17 @@ void tilewright_conv_f32(const struct tilewright_conv_f32_attributes *attributes
             conv.y_base += (ptrdiff_t)columns * y->shape->stride[C];
         }
     }
+}
+
+void tilewright_conv_f32(const struct tilewright_conv_f32_attributes *attributes,
+                         const struct tilewright_view *operands, uint32_t flags)
+{
+    run(attributes, operands, &operands[Y], NULL, flags);
+}
+
+void tilewright_conv_f32_taps(const struct tilewright_conv_f32_attributes *attributes,
+                              const struct tilewright_view *operands, uint32_t flags)
+{
+    const uint32_t *taps = (const uint32_t *)(const void *)operands[TAPS].base;
+    run(attributes, operands, &operands[Y_OF_TAPS], taps, flags);
 }

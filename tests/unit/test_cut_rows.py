@@ -14,6 +14,7 @@ from support.host_runs import TILED, host_outputs
 from support.host_runs import generated as generated_for
 from support.planned import far_platform, near_platform, planned
 from support.single_node import single_node
+from support.small_nodes import conv
 from tilewright.base.errors import TilewrightError
 from tilewright.check import check
 from tilewright.graph import Array, Graph, Requantize
@@ -236,3 +237,35 @@ def test_softmax_needs_no_whole_table() -> None:
         planned(softmax(1, "int8"), far_platform(139))
     whole = planned(softmax(1, "int8"), far_platform(1048))
     assert whole.layers[0].problem.kernel.symbol == "tilewright_softmax_integer"
+
+
+TAPS: tuple[dict[str, int], ...] = (
+    {"kh": 1},
+    {"kh": 2, "oc": 4, "ow": 3},
+    {"kh": 1, "kw": 2, "oh": 2},
+    {"kh": 1, "kw": 1, "ic": 4, "oh": 1},
+)
+
+
+@needs_host_compiler
+def test_taps_are_added_in_the_order_of_the_whole_window(tmp_path: Path) -> None:
+    cases = []
+    for number, steps in enumerate(TAPS):
+        plane = conv((2, 9, 7, 8), (6, 9, 3, 4), (4, 4), pads=(1, 2, 1, 1), strides=(2, 2), dilations=(1, 1))
+        apart = conv((1, 9, 9, 9), (6, 9, 3, 3), (5, 5), dilations=(2, 2))
+        line = conv((1, 9, 12), (6, 9, 5), (12,), pads=(2, 2))
+        along = {name: step for name, step in steps.items() if name not in ("kh", "oh")} or {"kw": 3}
+        cases += [
+            cut_and_whole(graph, "tilewright_conv_f32_taps", tuple(given.items()), 3 * number + at)
+            for at, (graph, given) in enumerate(((plane, steps), (apart, steps), (line, {"kw": 2, **along})))
+        ]
+    assert differences(cases, tmp_path / "runs", tmp_path / "objects", 0) == []
+
+
+def test_a_wide_window_of_floats_takes_a_tap_at_a_time() -> None:
+    """7 x 7 taps of 3 channels held 3,560 bytes near the core."""
+    graph = conv((1, 3, 32, 32), (128, 3, 7, 7), (16, 16), pads=(3, 3, 3, 3), strides=(2, 2))
+    assert planned(graph, far_platform(3560)).layers[0].problem.kernel.symbol == "tilewright_conv_f32"
+    assert planned(graph, far_platform(128)).layers[0].problem.kernel.symbol == "tilewright_conv_f32_taps"
+    with pytest.raises(TilewrightError, match="needs 128 bytes"):
+        planned(graph, far_platform(127))

@@ -41,7 +41,7 @@ from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_view, plane_windows, rows_backward
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.conv import nest as nest_of
-from tilewright.operators.nest import Nest, along, blocks, whole
+from tilewright.operators.nest import AxisMap, Iteration, Nest, along, blocks, whole
 from tilewright.plan import Stores
 
 BLOCK = 4
@@ -67,7 +67,8 @@ _SLIDE_ROW_CYCLES = 35.0
 @dataclass(frozen=True, slots=True)
 class ConvF32(CStruct):
     """Operands: x [n, c, h, w]; weights [group][block][kh * kw][c][4]; bias [group][block][4]; y [n, c, h, w];
-    scratch of 4 bytes for each tap and lane where taps are gathered. A block is four output channels.
+    scratch of 4 bytes for each tap and lane where taps are gathered. A block is four output channels. Some taps at a
+    time have an operand behind the bias: for rows and columns of the kernel the first (bits 0 to 15) and the number.
     """
 
     windows: PlaneWindows
@@ -111,7 +112,46 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     whole_sums = [_convolution(node, nest, clamp, weights, bias, lanes) for lanes in (LANES, 1)]
     if groups > 1:
         return tuple(whole_sums)
-    return (*whole_sums, _convolution(node, nest, clamp, weights, bias, LANES, parts=True))
+    parts = _convolution(node, nest, clamp, weights, bias, LANES, parts=True)
+    return (*whole_sums, parts, _tap_by_tap(_convolution(node, nest, clamp, weights, bias, 1, parts=True)))
+
+
+def _tap_by_tap(parts: KernelChoice) -> KernelChoice:
+    """The kernel that has some taps, or some channels of one tap, at a time, in the order in which all are added."""
+    order = ("kh", "kw", "ic")
+    nest = parts.nest.with_iteration(order, Iteration.SEQUENTIAL)
+    summed = [dimension for name in order for dimension in nest.dimensions if dimension.name == name]
+    others = [dimension for dimension in nest.dimensions if dimension.name not in order]
+    x, weights, bias = parts.reads
+    assert isinstance(weights, ConstantOperand)
+    rows, columns = parts.given(ConvF32).windows.kernel
+    down = (("kh", columns),) if "kh" in {dimension.name for dimension in summed} else ()
+    window = AxisMap((*down, ("kw", 1)))
+    group, block, _, *inner = weights.axes
+    taps = ConstantOperand("taps", _taps(rows, columns), (along("kh") if down else whole(1), along("kw"), whole(2)))
+    return replace(
+        parts,
+        kernel=_CONV_TAPS,
+        nest=replace(nest, dimensions=(*others, *summed)),
+        reads=(x, replace(weights, axes=(group, block, window, *inner)), bias, taps),
+        uncut=frozenset(),
+        called=parts.name,
+    )
+
+
+def _taps(rows: int, columns: int) -> Packing:
+    """uint32 [rows, columns, 2]: of the tile with each tap, the first row and column and how many there are."""
+
+    def pack(steps: TileSteps) -> Array:
+        packed = np.zeros((rows, columns, 2), np.uint32)
+        for axis, (name, extent) in enumerate((("kh", rows), ("kw", columns))):
+            step = steps.get(name, extent)
+            first = np.arange(extent) // step * step
+            shape = (extent, 1) if axis == 0 else (1, extent)
+            packed[:, :, axis] = (first | np.minimum(step, extent - first) << 16).reshape(shape)
+        return packed
+
+    return Packing((rows, columns, 2), np.dtype(np.uint32), pack, by_tile=True)
 
 
 def packed_weights(weights: Array) -> Packing:
@@ -215,7 +255,7 @@ def _depthwise(node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array
 
 def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     given, nest = choice.given(ConvF32), choice.nest
-    taps = prod(given.windows.kernel) * step_of(nest, steps, "ic")
+    taps = prod(step_of(nest, steps, name) for name in ("kh", "kw", "ic"))
     positions = points(nest, steps, ("n", "group", "oh", "ow"))
     outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
     if not given.gather:
@@ -229,7 +269,7 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
 def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
     """A float for each tap of each output position that is gathered."""
     given = choice.given(ConvF32)
-    taps = prod(given.windows.kernel) * step_of(choice.nest, steps, "ic")
+    taps = prod(step_of(choice.nest, steps, name) for name in ("kh", "kw", "ic"))
     return {"taps": 4 * given.gather * taps} if given.gather else {}
 
 
@@ -269,6 +309,7 @@ _CONV = Kernel(
     likes=CONVOLUTION_ORDER,
     scratch=_scratch,
 )
+_CONV_TAPS = Kernel("tilewright_conv_f32_taps", ConvF32, _cycles, likes=CONVOLUTION_ORDER, scratch=_scratch)
 _DEPTHWISE = Kernel(
     "tilewright_depthwise_f32",
     DepthwiseF32,
@@ -281,6 +322,6 @@ _DEPTHWISE = Kernel(
 
 DECLARATION = Declaration(
     operators={"Conv": choices},
-    kernels=(_CONV, _DEPTHWISE),
-    stack_bytes={"conv_f32": 752, "depthwise_f32": 560},
+    kernels=(_CONV, _CONV_TAPS, _DEPTHWISE),
+    stack_bytes={"conv_f32": 768, "conv_f32_taps": 768, "depthwise_f32": 560},
 )

@@ -106,7 +106,8 @@ void tilewright_binary_integer(const struct tilewright_binary_integer_attributes
 
 /* Operands: x [n, c, h, w]; weights [group][block][kh * kw][c][4]; bias [group][block][4]; y [n, c,
  * h, w]; scratch of 4 bytes for each tap and lane where taps are gathered. A block is four output
- * channels. */
+ * channels. Some taps at a time have an operand behind the bias: for rows and columns of the kernel
+ * the first (bits 0 to 15) and the number. */
 struct tilewright_conv_f32_attributes {
     int32_t kernel[2];
     int32_t strides[2];
@@ -122,6 +123,8 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_f32_attributes) == 52,
                        "tilewright_conv_f32_attributes");
 
 void tilewright_conv_f32(const struct tilewright_conv_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_f32_taps(const struct tilewright_conv_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 /* Operands: x [n, c, h, w]; weights [block][1 + kh * kw][4], the biases first; y [n, c, h, w]. */
