@@ -14,6 +14,7 @@ import pytest
 from tilewright.platform import Platform, load_platform
 
 from support.firmware import RISCV_GCC, WARNINGS
+from support.objects import kept
 
 SOURCES = Path(__file__).parent / "interpreter"
 _BUILT = Path(__file__).parents[2] / "build" / "interpreter"
@@ -38,7 +39,7 @@ def interpreter() -> Path:
     if not (folder / "interpreter").exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(dir=folder.parent))
-        _compile(SOURCES, made)
+        _compile(made)
         try:
             made.rename(folder)
         except OSError:  # another process was faster
@@ -46,23 +47,27 @@ def interpreter() -> Path:
     return folder / "interpreter"
 
 
-def _compile(sources: Path, folder: Path) -> None:
-    parts = [str(path) for path in sorted(sources.glob("*.c")) if path.name != "main.c"]
+def _compile(folder: Path) -> None:
+    parts = [str(path) for path in sorted(SOURCES.glob("*.c")) if path.name != "main.c"]
     command = ["cc", *WARNINGS, "-O2", "-flto", "-fno-semantic-interposition"]
     library = folder / "libinterpreter.so"
     subprocess.run([*command, "-fPIC", "-shared", *parts, "-o", str(library)], check=True)
     linked = [f"-L{folder}", "-linterpreter", "-Wl,-rpath,$ORIGIN"]
-    subprocess.run([*command, str(sources / "main.c"), *linked, "-o", str(folder / "interpreter")], check=True)
+    subprocess.run([*command, str(SOURCES / "main.c"), *linked, "-o", str(folder / "interpreter")], check=True)
 
 
 def spoilt_interpreter(folder: Path, file: str, old: str, new: str) -> Path:
-    """An interpreter with one change to one of its files."""
-    sources = folder / "sources"
-    shutil.copytree(SOURCES, sources)
-    text = (sources / file).read_text(encoding="utf-8")
+    """An interpreter with one change to one of its files; the objects of the others are kept between tests."""
+    text = (SOURCES / file).read_text(encoding="utf-8")
     assert text.count(old) == 1, f"{file} has {text.count(old)} times {old!r}"
-    (sources / file).write_text(text.replace(old, new), encoding="utf-8")
-    _compile(sources, folder)
+    spoilt = folder / file
+    spoilt.write_text(text.replace(old, new), encoding="utf-8")
+    command = ["cc", *WARNINGS, "-O1", "-fPIC", f"-I{SOURCES}"]
+    others = kept(command, [path for path in sorted(SOURCES.glob("*.c")) if path.name not in (file, "main.c")])
+    library, linked = folder / "libinterpreter.so", [f"-L{folder}", "-linterpreter", "-Wl,-rpath,$ORIGIN"]
+    subprocess.run([*command, "-shared", str(spoilt), *others, "-o", str(library)], check=True)
+    main = kept(command, [SOURCES / "main.c"])
+    subprocess.run([*command, *main, *linked, "-o", str(folder / "interpreter")], check=True)
     return folder / "interpreter"
 
 
