@@ -10,6 +10,7 @@ models show that are built with it.
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import sys
@@ -38,6 +39,9 @@ def main(arguments: list[str]) -> int:
     key = request_key(networks)
     if result.exists() and json.loads(result.read_text(encoding="utf-8"))["key"] == key:
         return 0
+    # Plans have many objects and few cycles; the command sets the same thresholds for itself.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
     with Pool(PROCESSES) as pool:
         sizes = pool.map(smallest_size, networks, chunksize=1)
     names = [name for name, *_ in networks]

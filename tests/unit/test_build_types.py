@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -39,12 +38,12 @@ MOST_MORE = 1.03
 """How many times the instructions of -O3 the same tiled network takes at -O2, at most."""
 
 
-def built(project: Path, name: str, *settings: str) -> Path:
+def built(python: Path, project: Path, name: str, *settings: str) -> Path:
     """The build folder of a project, configured with settings of CMake's cache and built."""
     build = project / name
     toolchain = ROOT / "cmake/toolchains/riscv64-unknown-elf-gcc.cmake"
     call = ["cmake", "-S", project, "-B", build, "-G", "Ninja", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}"]
-    call += [f"-DTILEWRIGHT_PYTHON={sys.executable}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+    call += [f"-DTILEWRIGHT_PYTHON={python}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
     for command in ([*call, *(f"-D{setting}" for setting in settings)], ["cmake", "--build", build]):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -64,13 +63,13 @@ def is_as_fast(count: int, release: int) -> bool:
 
 
 @needs_riscv
-def test_without_a_build_type_the_count_is_that_of_release(tmp_path: Path) -> None:
+def test_without_a_build_type_the_count_is_that_of_release(tmp_path: Path, warm_python: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text(PROJECT, encoding="utf-8")
     (tmp_path / "main.c").write_text(FIRMWARE, encoding="utf-8")
-    without = built(tmp_path, "without")
-    release = instructions(built(tmp_path, "release", "CMAKE_BUILD_TYPE=Release"))
+    without = built(warm_python, tmp_path, "without")
+    release = instructions(built(warm_python, tmp_path, "release", "CMAKE_BUILD_TYPE=Release"))
     assert is_as_fast(instructions(without), release)
-    assert not is_as_fast(instructions(built(tmp_path, "plain", "TILEWRIGHT_OPTIMIZE=")), release)
+    assert not is_as_fast(instructions(built(warm_python, tmp_path, "plain", "TILEWRIGHT_OPTIMIZE=")), release)
     entries = json.loads((without / "compile_commands.json").read_text(encoding="utf-8"))
     levels = {Path(entry["file"]).name: re.findall(r" (-O\w+)", entry["command"]) for entry in entries}
     assert levels["core_copies.c"] == ["-O2"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 from support.firmware import needs_riscv
@@ -37,11 +36,11 @@ int main(void)
 
 
 @needs_riscv
-def test_a_program_of_a_project_agrees_with_its_plan(tmp_path: Path) -> None:
+def test_a_program_of_a_project_agrees_with_its_plan(tmp_path: Path, warm_python: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text(PROJECT, encoding="utf-8")
     (tmp_path / "main.c").write_text(FIRMWARE, encoding="utf-8")
     toolchain = ROOT / "cmake/toolchains/riscv64-unknown-elf-gcc.cmake"
-    words = ["-G", "Ninja", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}", f"-DTILEWRIGHT_PYTHON={sys.executable}"]
+    words = ["-G", "Ninja", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}", f"-DTILEWRIGHT_PYTHON={warm_python}"]
     subprocess.run(["cmake", "-S", tmp_path, "-B", tmp_path / "build", *words], check=True, capture_output=True)
     command = ["cmake", "--build", tmp_path / "build", "--verbose"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -30,11 +29,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def commands(project: Path, compiler: str, share: str, build_type: str = "") -> dict[str, list[str]]:
+def commands(python: Path, project: Path, compiler: str, share: str, build_type: str = "") -> dict[str, list[str]]:
     """C file to the words of its command, of those that are compiled for the model."""
     build = project / f"{compiler}-{share}-{build_type}"
     call = ["cmake", "-S", project, "-B", build, "-G", "Ninja", f"-DCMAKE_C_COMPILER={compiler}"]
-    call += [f"-DTILEWRIGHT_PYTHON={sys.executable}", f"-DTILEWRIGHT_SHARE_KERNELS={share}"]
+    call += [f"-DTILEWRIGHT_PYTHON={python}", f"-DTILEWRIGHT_SHARE_KERNELS={share}"]
     call += [f"-DCMAKE_BUILD_TYPE={build_type}"] if build_type else []
     done = subprocess.run([*call, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -44,8 +43,8 @@ def commands(project: Path, compiler: str, share: str, build_type: str = "") -> 
 
 @needs_host_compiler
 @pytest.mark.parametrize("share", ["OFF", "ON"])
-def test_cmake_gives_gcc_what_the_manifest_says(project: Path, share: str) -> None:
-    found = commands(project, "gcc", share)
+def test_cmake_gives_gcc_what_the_manifest_says(project: Path, share: str, warm_python: Path) -> None:
+    found = commands(warm_python, project, "gcc", share)
     for name in ("digits.c", "walk.c", "conv_packed.c", "integer_finish.c"):
         assert set(LIBRARY_OPTIONS) <= set(found[name])
     glue = found["conv_packed.c"]
@@ -56,18 +55,18 @@ def test_cmake_gives_gcc_what_the_manifest_says(project: Path, share: str) -> No
 
 @needs_host_compiler
 @pytest.mark.parametrize("build_type", ["Release", "MinSizeRel", "Debug"])
-def test_kernels_whose_stacks_are_counted_have_one_level(build_type: str, tmp_path: Path) -> None:
+def test_kernels_whose_stacks_are_counted_have_one_level(build_type: str, tmp_path: Path, warm_python: Path) -> None:
     text = PROJECT.replace("PLATFORM host", "PLATFORM pulp-open")
     (tmp_path / "CMakeLists.txt").write_text(text, encoding="utf-8")
-    found = commands(tmp_path, "gcc", "OFF", build_type)
+    found = commands(warm_python, tmp_path, "gcc", "OFF", build_type)
     levels = {name: [word for word in words if word.startswith("-O")][-1] for name, words in found.items()}
     assert levels["walk.c"] == levels["digits.c"] == "-O2"
     assert levels["conv_xpulpv2.c"] == "-Os"
 
 
 @pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang")
-def test_cmake_gives_clang_none_of_it(project: Path) -> None:
-    for words in commands(project, "clang", "OFF").values():
+def test_cmake_gives_clang_none_of_it(project: Path, warm_python: Path) -> None:
+    for words in commands(warm_python, project, "clang", "OFF").values():
         assert not {*LIBRARY_OPTIONS, "-Os", "-fno-ssa-phiopt"} & set(words)
 
 

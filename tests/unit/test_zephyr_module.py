@@ -85,12 +85,12 @@ def scenarios() -> dict[str, list[str]]:
 
 @needs_host_compiler
 @pytest.mark.parametrize("name", scenarios())
-def test_the_sample_prints_what_twister_looks_for(name: str, tmp_path: Path) -> None:
+def test_the_sample_prints_what_twister_looks_for(name: str, tmp_path: Path, warm_python: Path) -> None:
     """Built for this machine, with a stand-in for what the sample calls of Zephyr."""
     lines = [*(SAMPLE / "prj.conf").read_text(encoding="utf-8").splitlines(), *scenarios()[name]]
     words = [f"-D{line}" for line in lines if line.startswith("CONFIG_")]
     stand_in = ROOT / "tests" / "docs" / "stand_ins" / "zephyr"
-    words += [f"-DZephyr_DIR={stand_in}", f"-DTILEWRIGHT_PYTHON={sys.executable}"]
+    words += [f"-DZephyr_DIR={stand_in}", f"-DTILEWRIGHT_PYTHON={warm_python}"]
     for command in (["cmake", "-S", SAMPLE, "-B", tmp_path, *words], ["cmake", "--build", tmp_path]):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
