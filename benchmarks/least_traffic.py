@@ -4,7 +4,8 @@ All shapes are looked at, not only those that the product tries: for each dimens
 smallest step that gives it for what tiles occupy, and with the step of that number that moves the fewest elements for
 what they move. So what comes out is a bound: no shape and order moves less, though not always one moves as little.
 Each operand's tile stays while only dimensions move that it does not depend on; partial sums stay near the core, so
-cut reductions are innermost. Rows that two neighbouring tiles need travel twice. Every operand has one slot.
+cut reductions are innermost, and the points of sequences come in order. Rows that two neighbouring tiles need travel
+twice. Every operand has one slot.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from tilewright.operators.nest import AxisMap, axis_range
 from tilewright.tiling.candidates import even_steps
+from tilewright.tiling.field import in_sequence
 from tilewright.tiling.footprint import needed_elements, rounds, tile_shape
 from tilewright.tiling.kept import axis_total
 from tilewright.tiling.operand import TileOperand
@@ -113,7 +115,7 @@ def _fitting(
         for extent in tile_shape(operand, steps):
             elements = elements * extent
         used = used + elements * operand.element_bytes
-    fits = np.flatnonzero(used <= room)
+    fits = np.flatnonzero((used <= room) & in_sequence(problem, steps))
     return fits, used[fits]
 
 

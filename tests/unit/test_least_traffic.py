@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from itertools import permutations, product
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.forced import levels_platform
+from support.single_node import single_node
 from support.small_nodes import conv, kernel_of
 from tilewright.graph import Graph
+from tilewright.importers.onnx.recurrent import attributes_of_one_direction
 from tilewright.tiling.footprint import moved_elements, plain_shape
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem, tiling_problem
@@ -87,3 +90,13 @@ def size_of(operand: TileOperand, steps: dict[str, int]) -> int:
     for extent in plain_shape(operand, steps):
         elements *= extent
     return elements
+
+
+def test_points_of_a_sequence_come_in_order() -> None:
+    """Where the matrices of a GRU of 6 steps do not fit, they travel for each step."""
+    operands = [np.zeros(shape, np.float32) for shape in ((6, 1, 5), (1, 12, 5), (1, 12, 4), (1, 24))]
+    attributes = attributes_of_one_direction(("Sigmoid", "Tanh", "Tanh"), backward=False, linear_before_reset=False)
+    problem = problem_of(single_node("GRU", operands, attributes, (6, 1, 1, 4)))
+    ample, scant = (least_bytes([problem], 0, room) for room in (1000, 300))
+    assert ample is not None
+    assert scant == ample + 5 * sum(array.nbytes for array in operands[1:])

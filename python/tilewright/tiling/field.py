@@ -60,7 +60,7 @@ def candidate_field(problem: TilingProblem, doubled: frozenset[int]) -> Field:
     counts = {name: -(-extents[name] // steps[name]) for name in problem.cuttable}
     slots = []
     near: dict[str, Counts] = {}
-    exact = _in_sequence(problem, steps)
+    exact = in_sequence(problem, steps)
     single: Flags = np.ones(size, dtype=bool)
     for number, operand in enumerate(problem.operands):
         if operand.write:
@@ -86,10 +86,10 @@ def candidate_field(problem: TilingProblem, doubled: frozenset[int]) -> Field:
     return Field(steps, counts, tuple(slots), near).only(exact)
 
 
-def _in_sequence(problem: TilingProblem, steps: Steps) -> Flags:
+def in_sequence(problem: TilingProblem, steps: Steps) -> Flags:
     """The candidates whose tiles take the points of a sequence in order: one at a time outside of what is cut."""
     extents = problem.extents
-    kept: Flags = np.ones(len(next(iter(steps.values()))), dtype=bool)
+    kept: Flags = np.ones(np.broadcast_shapes(*(np.shape(array) for array in steps.values())), dtype=bool)
     cut: Flags = np.zeros(kept.shape, dtype=bool)
     for name in reversed(problem.sequence):
         kept = kept & (~cut | (steps[name] == 1))
