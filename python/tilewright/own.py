@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import wraps
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import ParamSpec, TypeVar
@@ -116,9 +117,6 @@ def _module_of_file(path: Path) -> ModuleType:
 
 
 def _entry_point(name: str) -> object:
-    # The module takes as long to import as fifty of ours, and few firmwares take operators from a package.
-    from importlib.metadata import entry_points
-
     offered = entry_points(group=ENTRY_POINTS)
     if name not in offered.names:
         known = ", ".join(sorted(offered.names)) or "none is installed"

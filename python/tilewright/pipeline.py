@@ -10,7 +10,6 @@ from tilewright.base.errors import TilewrightError, bad_input, does_not_fit, sug
 from tilewright.base.progress import progress
 from tilewright.catalogue.macs import macs_of_nodes
 from tilewright.check import require_sound
-from tilewright.codegen.files import generate_files
 from tilewright.graph import Array, DType, Graph
 from tilewright.importers.freeze import read_frozen
 from tilewright.importers.load import import_model
@@ -50,6 +49,9 @@ class Artifacts:
 
 def compile_model(options: CompileOptions) -> Artifacts:
     """From model and platform to checked plan and C. Raises TilewrightError; writes nothing."""
+    # Commands that only plan start without what writes C.
+    from tilewright.codegen.files import generate_files
+
     platform = sized_platform(options)
     graph = imported_graph(options, platform)
     planned = _planned(graph, platform, options)

@@ -182,6 +182,18 @@ def test_what_needs_no_solver_starts_without_it(words: list[str]) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_what_only_plans_starts_without_what_writes_c() -> None:
+    script = (
+        "import sys\n"
+        "import tilewright.pipeline\n"
+        "unused = {'tilewright.codegen.files', 'jinja2'} & set(sys.modules)\n"
+        "sys.exit(', '.join(sorted(unused)) or None)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("kind", [TypeError, AttributeError, KeyError, IndexError, ValueError, ZeroDivisionError])
 def test_a_defect_of_an_importer_is_told_as_ours(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, kind: type[Exception]

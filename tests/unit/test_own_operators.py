@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata as metadata
 import re
 import textwrap
 from importlib.metadata import EntryPoint, EntryPoints
@@ -160,7 +159,7 @@ def test_entry_points_of_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     package.write_text(DECLARATION.read_text())
     monkeypatch.syspath_prepend(tmp_path)
     offered = EntryPoints([EntryPoint("median", "median_package", own.ENTRY_POINTS)])
-    monkeypatch.setattr(metadata, "entry_points", lambda group: offered.select(group=group))
+    monkeypatch.setattr(own, "entry_points", lambda group: offered.select(group=group))
     assert [operator.name for operator in load_operators(["median"])] == ["MedianFilter"]
     assert "entry points: median" in str(refusal("mode"))
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from importlib.metadata import entry_points
 from inspect import signature
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoints
+from typing import Any
 
 
 class CannotImport(Exception):
@@ -21,24 +19,17 @@ class CannotImport(Exception):
 
 def offered_names(group: str) -> tuple[str, ...]:
     """The names of the entry points of a group, sorted."""
-    return tuple(sorted(_entry_points(group).names))
+    return tuple(sorted(entry_points(group=group).names))
 
 
 def own_object(name: str, group: str = "") -> object:
     """The entry point of a group by its name, or else what ``module:name`` names. Raises CannotImport."""
-    offered = _entry_points(group)
+    offered = entry_points(group=group)
     module, _, attribute = name.partition(":")
     try:
         return offered[name].load() if name in offered.names else getattr(import_module(module), attribute)
     except Exception as error:  # a module of the user may raise anything at import
         raise CannotImport(str(error)) from error
-
-
-def _entry_points(group: str) -> EntryPoints:
-    # The module takes as long to import as fifty of ours, and few commands look for code of the user.
-    from importlib.metadata import entry_points
-
-    return entry_points(group=group)
 
 
 def own_function(name: str, group: str, parameter: str, ours: Sequence[str]) -> Callable[[Any], Any]:

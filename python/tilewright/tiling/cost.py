@@ -7,8 +7,9 @@ in the home; a home that is a part of another tensor has gaps.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,9 @@ from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
 
 Cycles = npt.NDArray[np.float64]
+
+Gaps = tuple[tuple[int, bool], ...]
+"""What ``gaps_at_home`` says of an operand."""
 
 
 def distinct_bytes(
@@ -153,15 +157,43 @@ def transfer_shape(operand: TileOperand, link: Link, steps: Steps) -> tuple[Coun
     return rectangle_shape(operand, link, tile_shape(operand, steps))
 
 
+def rectangle_counts(operand: TileOperand, link: Link, shape: Sequence[int]) -> tuple[int, int]:
+    """As ``rectangle_shape``, for one rectangle."""
+    gaps, layout = tuple(gaps_at_home(operand)), (operand.extents, operand.element_bytes)
+    return _rectangle_counts(gaps, *layout, link.dimensions, link.max_bytes, tuple(shape))
+
+
+@lru_cache(maxsize=4096)
+def _rectangle_counts(
+    gaps: Gaps, extents: tuple[int, ...], element_bytes: int, dimensions: int, max_bytes: int, shape: tuple[int, ...]
+) -> tuple[int, int]:
+    """Layers that are alike ask for the same rectangles."""
+    arrays = [np.asarray(extent, dtype=np.int64) for extent in shape]
+    lines, commands = _rectangle_shape(gaps, extents, element_bytes, dimensions, max_bytes, arrays)
+    return int(lines), int(commands)
+
+
 def rectangle_shape(operand: TileOperand, link: Link, shape: Sequence[Counts]) -> tuple[Counts, Counts]:
     """As ``transfer_shape``, for rectangles of ``shape``."""
+    layout = (operand.extents, operand.element_bytes, link.dimensions, link.max_bytes)
+    return _rectangle_shape(gaps_at_home(operand), *layout, shape)
+
+
+def _rectangle_shape(
+    gaps: Iterable[tuple[int, bool]],
+    extents: tuple[int, ...],
+    element_bytes: int,
+    dimensions: int,
+    max_bytes: int,
+    shape: Sequence[Counts],
+) -> tuple[Counts, Counts]:
     lines: Counts = np.asarray(1, dtype=np.int64)
     longest: Counts = np.asarray(1, dtype=np.int64)
     run: Counts = np.asarray(1, dtype=np.int64)
     elements: Counts = np.asarray(1, dtype=np.int64)
     whole = np.asarray(True)
     in_line = np.asarray(True)
-    for axis, gap in gaps_at_home(operand):
+    for axis, gap in gaps:
         # Neighbouring axes merge into one run where all axes inside them are whole; the innermost run is the line.
         starts = (~whole | gap) & (shape[axis] > 1)
         longest = np.where(starts & ~in_line, np.maximum(longest, run), longest)
@@ -169,10 +201,10 @@ def rectangle_shape(operand: TileOperand, link: Link, shape: Sequence[Counts]) -
         in_line = in_line & ~starts
         elements = elements * shape[axis]
         lines = lines * np.where(in_line, 1, shape[axis])
-        whole = np.where(shape[axis] > 1, shape[axis] == operand.extents[axis], whole & (operand.extents[axis] == 1))
+        whole = np.where(shape[axis] > 1, shape[axis] == extents[axis], whole & (extents[axis] == 1))
     longest = np.where(in_line, 1, np.maximum(longest, run))
-    line_bytes = elements * operand.element_bytes // np.maximum(lines, 1)
-    return lines, link_commands(link.dimensions, link.max_bytes, lines // longest, longest, line_bytes)
+    line_bytes = elements * element_bytes // np.maximum(lines, 1)
+    return lines, link_commands(dimensions, max_bytes, lines // longest, longest, line_bytes)
 
 
 def gaps_at_home(operand: TileOperand) -> list[tuple[int, bool]]:

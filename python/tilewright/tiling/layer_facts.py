@@ -10,8 +10,8 @@ import numpy as np
 from tilewright.operators.nest import axis_range
 from tilewright.plan import KernelOffer, LayerFacts, LayerReasons, LayerWork, LinkLoad
 from tilewright.tiling.choice import TileChoice
-from tilewright.tiling.cost import rectangle_shape
-from tilewright.tiling.footprint import Counts, moved_elements, needed_elements, rounds, tile_shape
+from tilewright.tiling.cost import rectangle_counts, rectangle_shape
+from tilewright.tiling.footprint import Counts, moved_elements, needed_elements, plain_shape, rounds, tile_shape
 from tilewright.tiling.hints import idle_cores, idle_lanes
 from tilewright.tiling.kept import ring_axis, ring_pieces
 from tilewright.tiling.problem import TilingProblem, tile_lengths
@@ -119,11 +119,11 @@ def _copies(problem: TilingProblem, choice: TileChoice, position: int, loads: in
     """
     operand, kept = problem.operands[position], choice.kept_along(position)
     assert operand.link is not None
-    shape = tile_shape(operand, {name: np.asarray(step, dtype=np.int64) for name, step in choice.steps.items()})
     number = ring_axis(problem, operand, kept) if kept else None
     if number is None:
-        lines, commands = rectangle_shape(operand, operand.link, shape)
-        return loads * int(commands), loads * int(lines)
+        line_count, command_count = rectangle_counts(operand, operand.link, plain_shape(operand, choice.steps))
+        return loads * command_count, loads * line_count
+    shape = tile_shape(operand, {name: np.asarray(step, dtype=np.int64) for name, step in choice.steps.items()})
     axis, extent, step = operand.axes[number], problem.extents[kept], choice.steps[kept]
     uncut = {name: problem.extents[name] for name, _ in axis.terms if name != kept}
     ranged = axis_range(axis, operand.extents[number], uncut)
