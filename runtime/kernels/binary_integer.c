@@ -151,20 +151,57 @@ static void rescaled_row(uint8_t *const *at, const int32_t *stride, int32_t coun
     }
 }
 
-TILEWRIGHT_INLINE uint8_t shifted(const uint8_t *a, const uint8_t *b,
-                                  const struct tilewright_add_shifted_attributes *constants)
+/* Two elements with a multiplier each, or one for their sum, an addend and a shift. */
+struct weighted {
+    int32_t a_flip, b_flip;
+    uint32_t a_multiplier, b_multiplier, addend;
+    int32_t shift, minimum, maximum;
+};
+
+TILEWRIGHT_INLINE int32_t weighted_sum(const uint8_t *a, const uint8_t *b,
+                                       const struct weighted *given, const int32_t is_one)
 {
-    const int32_t sum = (*a ^ constants->a_flip) + (*b ^ constants->b_flip);
-    int32_t value =
-        (int32_t)((uint32_t)sum * (uint32_t)constants->multiplier + (uint32_t)constants->addend) >>
-        constants->shift;
-    if (value < constants->minimum) {
-        value = constants->minimum;
+    const uint32_t x = (uint32_t)(*a ^ given->a_flip), y = (uint32_t)(*b ^ given->b_flip);
+    const uint32_t sum = is_one != 0 ? (x + y) * given->a_multiplier
+                                     : x * given->a_multiplier + y * given->b_multiplier;
+    int32_t value = (int32_t)(sum + given->addend) >> given->shift;
+    if (value < given->minimum) {
+        value = given->minimum;
     }
-    if (value > constants->maximum) {
-        value = constants->maximum;
+    if (value > given->maximum) {
+        value = given->maximum;
     }
-    return (uint8_t)value;
+    return value;
+}
+
+/* `is_one`: the first multiplier is that of both elements. */
+TILEWRIGHT_INLINE void weighted_row(uint8_t *const *at, const int32_t *stride, int32_t count,
+                                    const struct weighted given, const int32_t is_one)
+{
+    const int32_t stride_a = stride[0];
+    const int32_t stride_b = stride[1];
+    const int32_t stride_y = stride[2];
+    const uint8_t *a = at[0];
+    const uint8_t *b = at[1];
+    uint8_t *y = at[2];
+
+    if (stride_a == 1 && stride_b == 1 && stride_y == 1) {
+        for (; count >= 2; count -= 2) {
+            const int32_t first = weighted_sum(a, b, &given, is_one);
+            const int32_t second = weighted_sum(a + 1, b + 1, &given, is_one);
+            y[0] = (uint8_t)first;
+            y[1] = (uint8_t)second;
+            a += 2;
+            b += 2;
+            y += 2;
+        }
+    }
+    for (; count > 0; count--) {
+        *y = (uint8_t)weighted_sum(a, b, &given, is_one);
+        a += stride_a;
+        b += stride_b;
+        y += stride_y;
+    }
 }
 
 #if defined(__ARM_FEATURE_MVE)
@@ -202,39 +239,38 @@ static void shifted_vectors(const uint8_t *a, const uint8_t *b, uint8_t *y, int3
 static void shifted_row(uint8_t *const *at, const int32_t *stride, int32_t count,
                         const void *context)
 {
-    /* A copy stays in registers: the compiler knows that stores of bytes do not change it. */
-    const struct tilewright_add_shifted_attributes constants =
-        *(const struct tilewright_add_shifted_attributes *)context;
-    const int32_t stride_a = stride[0];
-    const int32_t stride_b = stride[1];
-    const int32_t stride_y = stride[2];
-    const uint8_t *a = at[0];
-    const uint8_t *b = at[1];
-    uint8_t *y = at[2];
+    const struct tilewright_add_shifted_attributes *const given = context;
+    const struct weighted weighted = {given->a_flip,
+                                      given->b_flip,
+                                      (uint32_t)given->multiplier,
+                                      0,
+                                      (uint32_t)given->addend,
+                                      given->shift,
+                                      given->minimum,
+                                      given->maximum};
 
 #if defined(__ARM_FEATURE_MVE)
-    if (stride_a == 1 && stride_b == 1 && stride_y == 1) {
-        shifted_vectors(a, b, y, count, &constants);
+    if (stride[0] == 1 && stride[1] == 1 && stride[2] == 1) {
+        shifted_vectors(at[0], at[1], at[2], count, given);
         return;
     }
 #endif
-    if (stride_a == 1 && stride_b == 1 && stride_y == 1) {
-        for (; count >= 2; count -= 2) {
-            const uint8_t first = shifted(a, b, &constants);
-            const uint8_t second = shifted(a + 1, b + 1, &constants);
-            y[0] = first;
-            y[1] = second;
-            a += 2;
-            b += 2;
-            y += 2;
-        }
-    }
-    for (; count > 0; count--) {
-        *y = shifted(a, b, &constants);
-        a += stride_a;
-        b += stride_b;
-        y += stride_y;
-    }
+    weighted_row(at, stride, count, weighted, 1);
+}
+
+static void products_row(uint8_t *const *at, const int32_t *stride, int32_t count,
+                         const void *context)
+{
+    const struct tilewright_add_products_attributes *const given = context;
+    const struct weighted weighted = {given->a_flip,
+                                      given->b_flip,
+                                      (uint32_t)given->a_multiplier,
+                                      (uint32_t)given->b_multiplier,
+                                      (uint32_t)given->addend,
+                                      given->shift,
+                                      given->minimum,
+                                      given->maximum};
+    weighted_row(at, stride, count, weighted, 0);
 }
 
 void tilewright_add_shifted(const struct tilewright_add_shifted_attributes *attributes,
@@ -242,6 +278,13 @@ void tilewright_add_shifted(const struct tilewright_add_shifted_attributes *attr
 {
     (void)flags;
     walk(operands, &operands[2], shifted_row, attributes);
+}
+
+void tilewright_add_products(const struct tilewright_add_products_attributes *attributes,
+                             const struct tilewright_view *operands, uint32_t flags)
+{
+    (void)flags;
+    walk(operands, &operands[2], products_row, attributes);
 }
 
 void tilewright_add_rescaled(const struct tilewright_add_rescaled_attributes *attributes,

@@ -107,7 +107,7 @@ def pointed_from(kernel: str, file: str, caller: str) -> str:
     rule = rule_of(kernel)
     line = rf"tilewright_line_{rule}"
     if caller == "tilewright_walk" and file in PIECES:
-        own = {"add_rescaled": "binary_integer:rescaled_row", "add_shifted": "binary_integer:shifted_row"}
+        own = {f"add_{way}": f"binary_integer:{way}_row" for way in ("products", "rescaled", "shifted")}
         return own.get(kernel, rf"tilewright_{PIECES[file]}_{'short_' if rule == 'rescale' else ''}row")
     if file in PIECES:
         return rf"tilewright_combine_\w+|{line}"
@@ -197,7 +197,7 @@ def needs(functions: Functions) -> dict[str, int]:
 
 def test_integers_do_with_the_default() -> None:
     """No kernel with integer results declares a stack of its own; kernels that finish floats need more."""
-    integers = re.compile(r".*_(integer|wide|xpulpv2)(_(?!rescale)\w+)?|requantize_\w+|add_(rescaled|shifted)")
+    integers = re.compile(r".*_(integer|wide|xpulpv2)(_(?!rescale)\w+)?|requantize_\w+|add_(products|rescaled|shifted)")
     assert [name for name in CORE_STACK_BYTES if integers.fullmatch(name)] == []
 
 

@@ -59,8 +59,8 @@ def attributes_of(node: Node, graph: Graph, sign: int, below: int = BELOW) -> Ad
     eight_bit = all(tensor.dtype in EIGHT_BIT for tensor in (a, b, y))
     if not eight_bit or len(y.shape) > MAX_RANK or a.shape != y.shape or b.shape != y.shape:
         return None
-    sum_of = _sum(node.given(BinaryAttributes), node.epilogue, sign)
-    return None if sum_of is None else constants(sum_of, (a.dtype, b.dtype), below)
+    wanted = sum_of(node.given(BinaryAttributes), node.epilogue, sign)
+    return None if wanted is None else constants(wanted, (a.dtype, b.dtype), below)
 
 
 def add_choice(
@@ -104,7 +104,8 @@ class Sum:
     wanted: Callable[[Array, Array], Array]
 
 
-def _sum(given: BinaryAttributes, epilogue: Epilogue | None, sign: int) -> Sum | None:
+def sum_of(given: BinaryAttributes, epilogue: Epilogue | None, sign: int) -> Sum | None:
+    """What an Add, or with ``sign`` -1 a Sub, computes; None where its elements are no such sums."""
     zero_points = (given.a_zero_point, given.b_zero_point)
     if isinstance(epilogue, Requantize) and len(set(epilogue.multiplier)) == 1:
         unit = epilogue.multiplier[0]

@@ -20,6 +20,7 @@ from tilewright.kernels.kernel import (
     elementwise_over_tensors,
 )
 from tilewright.kernels.requantization import ROW_WORDS, Limits, Rule, finish_of, fixed_point
+from tilewright.kernels.scalar.add_products import add_products
 from tilewright.operators.binary import BinaryAttributes
 from tilewright.operators.elementwise import nest as nest_of
 from tilewright.operators.nest import whole
@@ -85,13 +86,15 @@ class AddShifted(CStruct):
 def add(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """Kernels for Add of 8-, 16- and 32-bit integers."""
     if isinstance(node.epilogue, Requantize):
-        return _rescaled(node, graph, 1)
+        return add_products(node, graph, 1) or _rescaled(node, graph, 1)
     return _shifted(node, graph) or _exact(node, graph, "add")
 
 
 def subtract(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """Kernels for Sub of 8-, 16- and 32-bit integers."""
-    return _rescaled(node, graph, -1) if isinstance(node.epilogue, Requantize) else _exact(node, graph, "sub")
+    if isinstance(node.epilogue, Requantize):
+        return add_products(node, graph, -1) or _rescaled(node, graph, -1)
+    return _exact(node, graph, "sub")
 
 
 def multiply(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -247,4 +250,6 @@ DECLARATION = Declaration(
         "tilewright_row_body": ("integer_row", "integer_short_row"),
         "tilewright_combine": ("combine_add", "combine_sub", "combine_mul"),
     },
+    # Elements that no limit changes take no move then, and loops no numbers for their ends.
+    gcc_options={"binary_integer.c": ("-fno-ssa-phiopt", "-fno-tree-scev-cprop")},
 )

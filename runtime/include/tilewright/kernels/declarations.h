@@ -26,6 +26,24 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_view) == 2 * sizeof(void *), "a 
 #define TILEWRIGHT_INT32 4
 #define TILEWRIGHT_FLOAT32 5
 
+/* y = limit(((a ^ flip) * ma + (b ^ flip) * mb + addend) >> shift) for 8-bit operands, modulo 2^32;
+ * an operand's flip is 128 for int8, 0 for uint8. Operands: a, b, y. */
+struct tilewright_add_products_attributes {
+    int32_t a_flip;
+    int32_t b_flip;
+    int32_t a_multiplier;
+    int32_t b_multiplier;
+    int32_t addend;
+    int32_t shift;
+    int32_t minimum;
+    int32_t maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_add_products_attributes) == 32,
+                       "tilewright_add_products_attributes");
+
+void tilewright_add_products(const struct tilewright_add_products_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 /* Bounds of the results. */
 struct tilewright_clamp_f32_attributes {
     float minimum;
