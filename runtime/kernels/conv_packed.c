@@ -98,7 +98,7 @@ static TILEWRIGHT_NOINLINE uint32_t *gather_taps(const struct conv *conv, const 
     const uint8_t *at[2] = {row[0] != NULL ? row[0] : conv->padding,
                             row[1] != NULL ? row[1] : conv->padding};
     const int32_t inputs = conv->inputs;
-    const int32_t words = conv->pixels / 2;
+    const int32_t words = (int32_t)((uint32_t)conv->pixels / 2);
     const uint32_t flip = a->is_unsigned != 0 ? 0u : 128u; /* to uint8 */
     uint32_t tap = 0;
 
@@ -131,7 +131,8 @@ static TILEWRIGHT_NOINLINE void gather(const struct conv *conv, const struct pix
 {
     const struct tilewright_conv_packed_attributes *a = conv->attributes;
     const struct tilewright_shape *shape = conv->x->shape;
-    const int32_t taps = a->kernel[1] * conv->inputs, words = conv->pixels / 2;
+    const int32_t taps = a->kernel[1] * conv->inputs;
+    const int32_t words = (int32_t)((uint32_t)conv->pixels / 2);
     const uint32_t inside = (uint32_t)conv->inside;
     uint32_t *out = conv->words;
 
@@ -236,7 +237,7 @@ void tilewright_conv_packed(const struct tilewright_conv_packed_attributes *a,
 
     (void)flags;
     job.words = conv.words;
-    job.taps = a->taps;
+    job.block_bytes = TILEWRIGHT_PACKED_HEAD + TILEWRIGHT_PACKED_COLUMNS * a->taps;
     job.unit = a->unit;
     job.channels = channels;
     job.channel_stride = out->stride[CHANNEL];

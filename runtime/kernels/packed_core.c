@@ -3,8 +3,11 @@
 #include "tilewright/kernels/dsp_rules.h"
 #include "tilewright/kernels/packed.h"
 
-/* Channels of a block, bytes in front of its weights, and words of pixels at most. */
-enum { COLUMNS = 2, HEAD = 5, MOST_WORDS = TILEWRIGHT_PACKED_MOST / 2 };
+enum {
+    COLUMNS = TILEWRIGHT_PACKED_COLUMNS,
+    HEAD = TILEWRIGHT_PACKED_HEAD,
+    MOST_WORDS = TILEWRIGHT_PACKED_MOST / 2
+};
 
 /* Channels of a block whose sums are in registers at a time. */
 #if defined(__arm__)
@@ -122,6 +125,22 @@ TILEWRIGHT_INLINE int32_t rounds_of(const struct tilewright_packed *job, const u
     return rounds[loop] * *(const volatile int32_t *)&job->unit;
 }
 
+/* The runs of a block's loops. */
+TILEWRIGHT_INLINE int32_t runs_of(const struct tilewright_packed *job, const uint8_t *block,
+                                  const struct rounds rounds)
+{
+    const volatile uint8_t *const counts = block + COLUMNS;
+    return (counts[0] * count_of(rounds.first) + counts[1] * count_of(rounds.second) +
+            counts[2] * count_of(rounds.third)) *
+           *(const volatile int32_t *)&job->unit;
+}
+
+/* The bytes of a block, read as the rounds are. */
+TILEWRIGHT_INLINE int32_t bytes_of(const struct tilewright_packed *job)
+{
+    return *(const volatile int32_t *)&job->block_bytes;
+}
+
 /* Sums of a block's channels from `lane` on, which are LANES: those of the low halves' pixels in
  * `low`. */
 TILEWRIGHT_INLINE void add_taps(const struct tilewright_packed *job, const uint8_t *block,
@@ -131,14 +150,13 @@ TILEWRIGHT_INLINE void add_taps(const struct tilewright_packed *job, const uint8
     uint32_t total[LANES * MOST_WORDS];
     const uint32_t *x = job->words;
     const int8_t *w = (const int8_t *)block + HEAD + lane;
-    const int8_t *end = w;
 
     TILEWRIGHT_UNROLL_16
     for (int32_t i = 0; i < LANES * words; i++) {
         high[i] = bias[i % LANES];
         total[i] = (uint32_t)high[i] + ((uint32_t)high[i] << 16);
     }
-    end += COLUMNS * taps_of(rounds.first) * rounds_of(job, block, 0);
+    const int8_t *end = w + COLUMNS * taps_of(rounds.first) * rounds_of(job, block, 0);
     x = add_rounds(total, high, x, w, end, rounds.first, words);
     w = end;
     end += COLUMNS * taps_of(rounds.second) * rounds_of(job, block, 1);
@@ -147,32 +165,41 @@ TILEWRIGHT_INLINE void add_taps(const struct tilewright_packed *job, const uint8
     end += COLUMNS * taps_of(rounds.third) * rounds_of(job, block, 2);
     x = add_rounds(total, high, x, w, end, rounds.third, words);
     w = end;
-    end = (const int8_t *)block + HEAD + lane + COLUMNS * *(const volatile int32_t *)&job->taps;
+    end = (const int8_t *)block + bytes_of(job) + lane;
     (void)add_rounds(total, high, x, w, end, 1, words);
-    const uint32_t runs = (uint32_t)(rounds_of(job, block, 0) * count_of(rounds.first) +
-                                     rounds_of(job, block, 1) * count_of(rounds.second) +
-                                     rounds_of(job, block, 2) * count_of(rounds.third)) +
-                          (uint32_t)(end - w) / COLUMNS;
+    const uint32_t excess = ((uint32_t)runs_of(job, block, rounds) + (uint32_t)(end - w) / COLUMNS)
+                            << 15;
     TILEWRIGHT_UNROLL_16
     for (int32_t i = 0; i < LANES * words; i++) {
-        low[i] = (int32_t)(total[i] - (runs << 15) - ((uint32_t)high[i] << 16));
+        low[i] = (int32_t)(total[i] - excess - ((uint32_t)high[i] << 16));
     }
 }
 
-/* Stores the elements of one channel of all pixels. */
-TILEWRIGHT_INLINE void store(const struct tilewright_packed *job, ptrdiff_t to, const int32_t *low,
-                             const int32_t *high, const int32_t *row, const int32_t words,
+/* Stores the elements of LANES channels of all pixels; the channels are `to` bytes from those of
+ * the job's pixels. */
+TILEWRIGHT_INLINE void store(const struct tilewright_packed *job, const ptrdiff_t *to,
+                             const int32_t *low, const int32_t *high,
+                             const struct tilewright_constants *constants,
+                             const struct tilewright_limits *limits, const int32_t words,
                              const enum tilewright_rule_kind rule,
                              const enum tilewright_dsp_limits known)
 {
-    const struct tilewright_limits limits = job->limits;
-    const struct tilewright_constants constants = tilewright_constants_of(row, &limits, rule);
-    TILEWRIGHT_UNROLL_4
-    for (int32_t p = 0; p < words; p++) {
-        tilewright_dsp_store(job->pixel[2 * p] + to, low[LANES * p], constants, &limits, rule,
-                             known);
-        tilewright_dsp_store(job->pixel[2 * p + 1] + to, high[LANES * p], constants, &limits, rule,
-                             known);
+    TILEWRIGHT_UNROLL_16
+    for (int32_t i = 0; i < 2 * words; i++) {
+        const int32_t *const sums = i % 2 == 0 ? low : high;
+#if defined(__arm__)
+        /* The address is loaded behind the last use of what else needs registers. */
+        uint8_t element = 0;
+        tilewright_dsp_store(&element, sums[i / 2], constants[0], limits, rule, known);
+        job->pixel[i][to[0]] = element;
+#else
+        uint8_t *const pixel = job->pixel[i];
+        TILEWRIGHT_UNROLL_4
+        for (int32_t c = 0; c < LANES; c++) {
+            tilewright_dsp_store(pixel + to[c], sums[LANES * (i / 2) + c], constants[c], limits,
+                                 rule, known);
+        }
+#endif
     }
 }
 
@@ -186,6 +213,12 @@ TILEWRIGHT_INLINE void core(const struct tilewright_packed *job, const int32_t w
     const int32_t *restrict rows = job->rows;
     const int32_t is_biased = rule != TILEWRIGHT_RULE_FOLDED;
     int32_t first = 0; /* position of the block's first channel, in order */
+#if defined(__ARM_FEATURE_SAT)
+    const enum tilewright_dsp_limits known =
+        rule == TILEWRIGHT_RULE_AWAY || rule == TILEWRIGHT_RULE_TWICE
+            ? TILEWRIGHT_DSP_ANY
+            : tilewright_dsp_limits_of(&job->limits);
+#endif
 
     do {
         for (int32_t lane = 0; lane < COLUMNS; lane += LANES) {
@@ -195,29 +228,29 @@ TILEWRIGHT_INLINE void core(const struct tilewright_packed *job, const int32_t w
                 bias[c] = is_biased != 0 ? rows[(lane + c) * row_words] : 0;
             }
             add_taps(job, block, lane, bias, low, high, words, rounds);
+            const struct tilewright_limits limits = job->limits;
+            struct tilewright_constants constants[LANES];
+            ptrdiff_t to[LANES];
             TILEWRIGHT_UNROLL_4
             for (int32_t c = 0; c < LANES; c++) {
-                const int32_t *const row = rows + (lane + c) * row_words;
                 const int32_t channel = first + lane + c + ((const int8_t *)block)[lane + c];
-                const ptrdiff_t to = (ptrdiff_t)channel * job->channel_stride;
-#if defined(__ARM_FEATURE_SAT)
-                const enum tilewright_dsp_limits known =
-                    rule == TILEWRIGHT_RULE_AWAY || rule == TILEWRIGHT_RULE_TWICE
-                        ? TILEWRIGHT_DSP_ANY
-                        : tilewright_dsp_limits_of(&job->limits);
-                if (known == TILEWRIGHT_DSP_SIGNED) {
-                    store(job, to, low + c, high + c, row, words, rule, TILEWRIGHT_DSP_SIGNED);
-                    continue;
-                }
-                if (known == TILEWRIGHT_DSP_UNSIGNED) {
-                    store(job, to, low + c, high + c, row, words, rule, TILEWRIGHT_DSP_UNSIGNED);
-                    continue;
-                }
-#endif
-                store(job, to, low + c, high + c, row, words, rule, TILEWRIGHT_DSP_ANY);
+                to[c] = (ptrdiff_t)channel * job->channel_stride;
+                constants[c] =
+                    tilewright_constants_of(rows + (lane + c) * row_words, &limits, rule);
             }
+#if defined(__ARM_FEATURE_SAT)
+            if (known == TILEWRIGHT_DSP_SIGNED) {
+                store(job, to, low, high, constants, &limits, words, rule, TILEWRIGHT_DSP_SIGNED);
+                continue;
+            }
+            if (known == TILEWRIGHT_DSP_UNSIGNED) {
+                store(job, to, low, high, constants, &limits, words, rule, TILEWRIGHT_DSP_UNSIGNED);
+                continue;
+            }
+#endif
+            store(job, to, low, high, constants, &limits, words, rule, TILEWRIGHT_DSP_ANY);
         }
-        block += HEAD + COLUMNS * job->taps;
+        block += bytes_of(job);
         rows += COLUMNS * row_words;
         first += COLUMNS;
     } while (first < job->channels);
@@ -261,7 +294,7 @@ TILEWRIGHT_INLINE void called(const struct tilewright_packed *job, const struct 
                 rows += job->row_words;
             }
         }
-        block += HEAD + COLUMNS * job->taps;
+        block += bytes_of(job);
     }
 }
 

@@ -125,5 +125,5 @@ DECLARATION = Declaration(
             for rule in (*(rule.value for rule in INLINED), "any")
         )
     },
-    gcc_options={"fully_connected_packed.c": ("-fno-tree-reassoc", "-fno-tree-scev-cprop")},
+    gcc_options={"fully_connected_packed.c": ("-fno-ssa-phiopt", "-fno-tree-reassoc", "-fno-tree-scev-cprop")},
 )

@@ -23,8 +23,9 @@ extern "C" {
 #define TILEWRIGHT_HIDE(value)
 #endif
 
-/* Pixels that a call of a core multiplies at most. */
-enum { TILEWRIGHT_PACKED_MOST = 6 };
+/* Pixels that a call of a core multiplies at most, channels of a block, and bytes in front of its
+ * weights. */
+enum { TILEWRIGHT_PACKED_MOST = 6, TILEWRIGHT_PACKED_COLUMNS = 2, TILEWRIGHT_PACKED_HEAD = 5 };
 
 /* Some pixels of y, all whose channels a core computes. */
 struct tilewright_packed {
@@ -32,7 +33,7 @@ struct tilewright_packed {
     const uint32_t *words;                  /* [tap][pixels / 2] */
     const uint8_t *weights;                 /* [block of two channels][5 + 2 * taps] */
     const int32_t *rows;                    /* [block][2][words of the rule] */
-    int32_t taps;
+    int32_t block_bytes;
     int32_t unit; /* rounds of the core's loops that a byte of a block counts as one */
     int32_t channels;
     int32_t channel_stride; /* bytes between the results of two channels */
