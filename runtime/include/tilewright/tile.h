@@ -58,16 +58,24 @@ static inline void tilewright_copy_axis(struct tilewright_shape *to,
     to->origin[axis] = from->origin[axis];
 }
 
-/* Copies member by member, so that a constant `from` becomes stores without a call of memcpy. */
-static inline void tilewright_copy_shape(struct tilewright_shape *to,
-                                         const struct tilewright_shape *from)
+/* Functions that many steps call, and that compilers would write out in each of them. */
+#if defined(__GNUC__)
+#define TILEWRIGHT_ONCE static __attribute__((noinline, unused))
+#else
+#define TILEWRIGHT_ONCE static inline
+#endif
+
+/* Copies member by member. Compilers would make calls of memmove of the loop, if reads could be
+ * left out. */
+TILEWRIGHT_ONCE void tilewright_copy_shape(struct tilewright_shape *to,
+                                           const struct tilewright_shape *from)
 {
-    tilewright_copy_axis(to, from, 0);
-    tilewright_copy_axis(to, from, 1);
-    tilewright_copy_axis(to, from, 2);
-    tilewright_copy_axis(to, from, 3);
-    tilewright_copy_axis(to, from, 4);
-    tilewright_copy_axis(to, from, 5);
+    const volatile struct tilewright_shape *const read = from;
+    for (uint32_t axis = 0; axis < TILEWRIGHT_MAX_RANK; ++axis) {
+        to->stride[axis] = read->stride[axis];
+        to->extent[axis] = read->extent[axis];
+        to->origin[axis] = read->origin[axis];
+    }
     to->ring_axis = from->ring_axis;
     to->ring_rows = from->ring_rows;
 }
