@@ -121,4 +121,6 @@ _KERNELS = kernels_by_names(
 DECLARATION = Declaration(
     kernels=tuple(_KERNELS.values()),
     pointed={"tilewright_vector_products": ("vector_signed", "vector_unsigned")},
+    # Loops test at their beginning, and no numbers for their ends are computed: less code, as fast.
+    gcc_options={"fully_connected_integer.c": ("-fno-tree-ch", "-fno-tree-scev-cprop")},
 )
