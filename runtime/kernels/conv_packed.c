@@ -15,9 +15,9 @@ struct conv {
     const uint8_t *padding; /* a pixel of padding, its channels side by side */
     int32_t inputs;         /* channels of x in one group */
     int32_t stride;         /* bytes between the channels of a pixel of x */
-    int32_t dense;          /* 1: the taps of one row of the kernel lie side by side */
     int32_t inside;         /* columns of x at which a row of the kernel may begin */
     int32_t pixels;         /* that are computed together next */
+    tilewright_pack *pack;
 };
 
 /* Positions in x of the first tap of the pixels that are computed together: rows of the whole
@@ -77,13 +77,6 @@ TILEWRIGHT_INLINE uint32_t *pack(uint32_t *restrict out, const uint8_t *restrict
 DEFINE_PACK(4)
 DEFINE_PACK(6)
 
-/* The function that packs taps of the pixels that are computed together next. */
-TILEWRIGHT_INLINE tilewright_pack *pack_of(const struct conv *conv)
-{
-    const struct tilewright_conv_packed_attributes *a = conv->attributes;
-    return conv->pixels == a->pixels ? a->pack : a->few_pack;
-}
-
 /* Packs the taps of one row of the kernel for two pixels, one after the other. */
 static TILEWRIGHT_NOINLINE uint32_t *gather_taps(const struct conv *conv, const uint8_t *const *row,
                                                  const int32_t *column, uint32_t *out)
@@ -106,7 +99,7 @@ static TILEWRIGHT_NOINLINE uint32_t *gather_taps(const struct conv *conv, const 
         const uint8_t *first = from[0] + tap < width ? at[0] : conv->padding;
         const uint8_t *second = from[1] + tap < width ? at[1] : conv->padding;
         if (conv->stride == 1 && inputs >= FEW) {
-            out = pack_of(conv)(out, first, second, inputs);
+            out = conv->pack(out, first, second, inputs);
         } else {
             const ptrdiff_t step_a = first == conv->padding ? 1 : conv->stride;
             const ptrdiff_t step_b = second == conv->padding ? 1 : conv->stride;
@@ -157,7 +150,7 @@ static TILEWRIGHT_NOINLINE void gather(const struct conv *conv, const struct pix
             const int32_t *const column = &pixels->column[2 * p];
             if (from[0] != NULL && from[1] != NULL && (uint32_t)column[0] < inside &&
                 (uint32_t)column[1] < inside) {
-                (void)pack_of(conv)(out + p, from[0], from[1], taps);
+                (void)conv->pack(out + p, from[0], from[1], taps);
             } else {
                 (void)gather_taps(conv, from, column, out + p);
             }
@@ -197,22 +190,17 @@ static struct conv prepare(const struct tilewright_conv_packed_attributes *a,
 {
     const struct tilewright_shape *shape = operands[X].shape;
     uint8_t *const padding = operands[SCRATCH].base + a->padding_at;
-    struct conv conv = {a,
-                        &operands[X],
-                        (uint32_t *)(void *)operands[SCRATCH].base,
-                        padding,
-                        a->group_inputs,
-                        shape->stride[CHANNEL],
-                        0,
-                        0,
-                        a->pixels};
+    struct conv conv = {a,       &operands[X],    (uint32_t *)(void *)operands[SCRATCH].base,
+                        padding, a->group_inputs, shape->stride[CHANNEL],
+                        0,       a->pixels,       a->pack};
     if (conv.inputs == 1) {
         conv.stride = 1;
     }
-    conv.dense =
+    /* Whether the taps of one row of the kernel lie side by side. */
+    const int32_t is_dense =
         conv.stride == 1 &&
         (a->kernel[1] == 1 || (a->dilations[1] == 1 && shape->stride[WIDTH] == conv.inputs));
-    if (conv.dense != 0 && shape->extent[WIDTH] > a->kernel[1] - 1) {
+    if (is_dense != 0 && shape->extent[WIDTH] > a->kernel[1] - 1) {
         conv.inside = shape->extent[WIDTH] - (a->kernel[1] - 1);
     }
     if (a->is_padded != 0) {
@@ -253,15 +241,19 @@ void tilewright_conv_packed(const struct tilewright_conv_packed_attributes *a,
             const int32_t oh = out->origin[HEIGHT];
             struct place place = {oh, out->origin[WIDTH],
                                   tilewright_row(y, HEIGHT, oh) + group.out};
+            tilewright_packed_products *products = a->products;
             conv.pixels = a->pixels;
+            conv.pack = a->pack;
             for (int32_t pixel = 0; pixel < count; pixel += conv.pixels) {
                 struct pixels pixels;
                 if (a->few_products != NULL && count - pixel <= TILEWRIGHT_BLOCK) {
                     conv.pixels = TILEWRIGHT_BLOCK;
+                    conv.pack = a->few_pack;
+                    products = a->few_products;
                 }
                 advance(&conv, y, group.out, &place, &pixels, job.pixel);
                 gather(&conv, &pixels, group.in);
-                (conv.pixels == a->pixels ? a->products : a->few_products)(&job);
+                products(&job);
             }
             job.weights += a->group_bytes;
             job.rows += a->group_words;

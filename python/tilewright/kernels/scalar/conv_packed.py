@@ -274,7 +274,7 @@ DECLARATION = Declaration(
         for rule, size in _STACK_BYTES.items()
     },
     gcc_options={
-        "conv_packed.c": ("-Os",),
+        "conv_packed.c": ("-Os", "-fno-tree-scev-cprop"),
         "packed_core.c": ("-fno-ssa-phiopt", "-fno-tree-reassoc", "-fno-tree-scev-cprop"),
     },
 )
