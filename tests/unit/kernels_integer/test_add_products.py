@@ -53,7 +53,7 @@ def test_ties_to_even_take_the_kernel_that_knows_them(factors: tuple[float, floa
 
 def test_factors_that_32_bits_do_not_hold() -> None:
     for factors in ((1e9, 1.0), (1e-12, 0.0)):
-        graph, feeds = pairs("Add", ("int8",) * 3, factors, 0)
+        graph, _ = pairs("Add", ("int8",) * 3, factors, 0)
         found = attributes_of(graph)
         assert (found is None) == (factors[0] > 1.0)
 
