@@ -60,6 +60,7 @@ def spoilt_interpreter(folder: Path, file: str, old: str, new: str) -> Path:
     """An interpreter with one change to one of its files; the objects of the others are kept between tests."""
     text = (SOURCES / file).read_text(encoding="utf-8")
     assert text.count(old) == 1, f"{file} has {text.count(old)} times {old!r}"
+    folder.mkdir(exist_ok=True)
     spoilt = folder / file
     spoilt.write_text(text.replace(old, new), encoding="utf-8")
     command = ["cc", *WARNINGS, "-O1", "-fPIC", f"-I{SOURCES}"]
