@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/declarations.h"
 
+#include "tilewright/kernels/xpulpv2_fill.h"
 #include "tilewright/kernels/xpulpv2_taps.h"
 
 enum { X, WEIGHTS, ROWS, Y, SCRATCH, PARTIAL };
@@ -33,7 +34,9 @@ static void flatten(struct tilewright_xpulpv2_taps *taps, const struct tilewrigh
     }
 }
 
-static void find_way(struct tilewright_xpulpv2_taps *taps, int32_t is_planar, int32_t is_direct)
+/* `y_row`: the first row of y. */
+static void find_way(struct tilewright_xpulpv2_taps *taps, int32_t is_planar, int32_t is_direct,
+                     int32_t y_row)
 {
     const int32_t columns = taps->kernel[1];
     taps->most = 1;
@@ -43,6 +46,10 @@ static void find_way(struct tilewright_xpulpv2_taps *taps, int32_t is_planar, in
         taps->slot_bytes =
             whole_words((taps->kernel[0] * taps->inputs - 1) * columns + taps->run_bytes);
         const int32_t four_bytes = TILEWRIGHT_BLOCK * taps->slot_bytes;
+        const int32_t rows = (taps->y_last_row - y_row) * taps->strides[0] +
+                             (taps->kernel[0] - 1) * taps->dilations[0] + 1;
+        taps->x_stride = whole_words((taps->y_columns - 1) * taps->strides[1] + taps->run_bytes);
+        taps->x_channel_stride = rows * taps->x_stride;
         while (taps->most < 4 && (taps->most + 1) * four_bytes <= TILEWRIGHT_XPULPV2_PLANES_BYTES) {
             taps->most++;
         }
@@ -58,7 +65,8 @@ static void find_way(struct tilewright_xpulpv2_taps *taps, int32_t is_planar, in
     }
 }
 
-/* Lays out the scratch behind the struct: table of runs, rows of x, padding, copies of taps. */
+/* Lays out the scratch behind the struct: table of runs, rows of x, padding or planes, copies of
+ * taps. */
 static void lay_out(struct tilewright_xpulpv2_taps *taps, int32_t padding)
 {
     const int is_direct = taps->way >= TILEWRIGHT_XPULPV2_DIRECT;
@@ -67,9 +75,7 @@ static void lay_out(struct tilewright_xpulpv2_taps *taps, int32_t padding)
     taps->padding_row = (uint8_t *)(void *)(taps->x_rows_at + taps->kernel[0]);
     taps->has_padding = padding >= 0 ? 1u : 0u;
     uint8_t *const slots = tilewright_xpulpv2_slots(taps);
-    for (uint8_t *at = taps->padding_row; at != slots; at += 4) {
-        tilewright_store_word(at, (uint8_t)padding * 0x01010101u);
-    }
+    tilewright_xpulpv2_fill(taps->padding_row, slots, (uint8_t)padding * 0x01010101u);
     const int32_t pixels = taps->most * TILEWRIGHT_BLOCK;
     /* The bytes that fill a copied pixel up to a word meet weights of zero; they are written once,
      * so that no uninitialised byte is read. */
@@ -102,7 +108,7 @@ static TILEWRIGHT_NOINLINE void prepare(struct tilewright_xpulpv2_taps *taps,
     taps->first_column = out->origin[WIDTH] * taps->strides[1] - a->pads[1] - in->origin[WIDTH];
     /* A tile of x has whole groups, or some channels of the only group. */
     taps->inputs = tilewright_smaller(in->extent[CHANNEL], a->group_inputs);
-    find_way(taps, a->is_planar, a->is_direct);
+    find_way(taps, a->is_planar, a->is_direct, out->origin[HEIGHT]);
     lay_out(taps, a->padding);
     flatten(taps, in, out);
 }
@@ -140,12 +146,18 @@ void tilewright_conv_xpulpv2(const struct tilewright_conv_xpulpv2_attributes *a,
                                                  (ptrdiff_t)n * out->stride[BATCH]};
 
         for (int32_t done = 0; done < held; done += channels) {
+            if (a->is_planar != 0) {
+                tilewright_xpulpv2_planes(taps, y, &place);
+            }
             place.row = out->origin[HEIGHT] - 1;
             tilewright_xpulpv2_next_row(taps, y, &place);
             tilewright_xpulpv2_channels(&job, weights, rows, channels, taps->y_stride);
             const int32_t most = tilewright_xpulpv2_finishes(&job) ? count : 1;
             for (int32_t pixel = 0; pixel < count;) {
-                const int32_t fours = tilewright_xpulpv2_advance(taps, y, most, &place, &job);
+                const int32_t fours =
+                    a->is_planar != 0
+                        ? tilewright_xpulpv2_advance_planes(taps, y, most, &place, &job)
+                        : tilewright_xpulpv2_advance(taps, y, most, &place, &job);
                 tilewright_xpulpv2_core(&job, fours);
                 pixel += fours * TILEWRIGHT_BLOCK;
             }

@@ -2,12 +2,16 @@
 #include "tilewright/kernels/declarations.h"
 
 #include "tilewright/kernels/depthwise_window.h"
+#include "tilewright/kernels/xpulpv2_fill.h"
 #include "tilewright/kernels/xpulpv2_plane.h"
 
 enum { X, WEIGHTS, ROWS, Y, SCRATCH };
 enum { BATCH, CHANNEL, HEIGHT, WIDTH };
 
 enum { CHANNELS = 4, WORD = 4 };
+
+/* Bytes of a window's row up to which its padding is written over all of it. */
+enum { LEAST_BORDERED = 32 };
 
 /* Rows of y from which on a walk down is worth its columns' beginnings, however wide y is. */
 enum { LEAST_SLIDE = 6 };
@@ -19,32 +23,6 @@ struct windows {
     int32_t first;         /* offset of the first element that the tile of x has */
     int32_t height, width; /* elements that the tile of x has */
 };
-
-/* Copies one row of four channels that lie side by side: four pixels at a time in rows of at least
- * eight, then a word (one pixel) at a time. */
-static void spread(const struct windows *windows, uint8_t *to, const uint8_t *from, int32_t stride)
-{
-    int32_t left = windows->width;
-    if (left >= 8) {
-        const int32_t whole = left / 4 * 4;
-        tilewright_xpulpv2_spread(to, from, stride, windows->size, whole / 4);
-        to += whole;
-        from += whole * stride;
-        left -= whole;
-    }
-    uint8_t *a = to;
-    uint8_t *b = a + windows->size;
-    uint8_t *c = b + windows->size;
-    uint8_t *d = c + windows->size;
-    for (; left > 0; left--) {
-        const uint32_t word = tilewright_load_word(from);
-        *a++ = (uint8_t)word;
-        *b++ = (uint8_t)(word >> 8);
-        *c++ = (uint8_t)(word >> 16);
-        *d++ = (uint8_t)(word >> 24);
-        from += stride;
-    }
-}
 
 static void copy(uint8_t *restrict to, const uint8_t *restrict from, int32_t stride, int32_t count)
 {
@@ -59,23 +37,29 @@ static void copy(uint8_t *restrict to, const uint8_t *restrict from, int32_t str
 static void load(const struct windows *windows, const struct tilewright_view *x, int32_t row,
                  ptrdiff_t offset, int32_t channels)
 {
-    const int32_t stride = x->shape->stride[WIDTH];
-    const int32_t channel_stride = x->shape->stride[CHANNEL];
-    if (windows->width <= 0) {
+    const struct tilewright_shape *in = x->shape;
+    const int32_t stride = in->stride[WIDTH];
+    const int32_t channel_stride = in->stride[CHANNEL];
+    const int32_t width = windows->width;
+    if (width <= 0) {
         return;
     }
     uint8_t *to = windows->bytes + windows->first;
-    for (int32_t i = 0; i < windows->height; i++) {
+    const int is_beside = channels == CHANNELS && channel_stride == 1 && width >= WORD;
+    for (int32_t i = 0; i < windows->height;) {
         const uint8_t *from = tilewright_row(x, HEIGHT, row + i) + offset;
-        const int is_aligned = (((uintptr_t)from | (uintptr_t)stride) & 3u) == 0;
-        if (channels == CHANNELS && channel_stride == 1 && is_aligned) {
-            spread(windows, to, from, stride);
+        int32_t rows = 1;
+        if (is_beside) {
+            rows = tilewright_rows_in_line(x, HEIGHT, row + i, windows->height - i);
+            tilewright_xpulpv2_spread(to, from, stride, windows->size, width, rows, windows->pitch,
+                                      in->stride[HEIGHT]);
         } else {
             for (int32_t c = 0; c < channels; c++) {
-                copy(to + c * windows->size, from + c * channel_stride, stride, windows->width);
+                copy(to + c * windows->size, from + c * channel_stride, stride, width);
             }
         }
-        to += windows->pitch;
+        to += rows * windows->pitch;
+        i += rows;
     }
 }
 
@@ -92,6 +76,7 @@ by_line(struct tilewright_xpulpv2_plane *plane, const struct tilewright_limits *
     for (int32_t j = 0; j < shape->extent[WIDTH]; j++) {
         plane->out = sums;
         plane->columns = 1;
+        plane->pairs = 0;
         a->sums(plane);
         const int32_t *sum = (const int32_t *)(const void *)sums;
         if (shape->ring_rows == 0) {
@@ -106,41 +91,25 @@ by_line(struct tilewright_xpulpv2_plane *plane, const struct tilewright_limits *
     }
 }
 
-/* Fills whole words. A core that jumps back loses two cycles, hence four words at a time. */
-static void fill(uint8_t *from, const uint8_t *end, uint32_t padding)
-{
-    for (; end - from >= 4 * WORD; from += 4 * WORD) {
-        tilewright_store_word(from, padding);
-        tilewright_store_word(from + WORD, padding);
-        tilewright_store_word(from + 2 * WORD, padding);
-        tilewright_store_word(from + 3 * WORD, padding);
-    }
-    while (from != end) {
-        tilewright_store_word(from, padding);
-        from += WORD;
-    }
-}
-
-/* Writes the padding around the elements of x in one channel's window, in whole words; all words
- * where rows are so short that finding the border takes longer. */
+/* Writes the padding around the elements of x in one channel's window, in whole words. */
 static TILEWRIGHT_NOINLINE void pad(const struct windows *windows, uint8_t *at, uint32_t padding,
                                     const struct tilewright_depthwise_axis *rows,
                                     const struct tilewright_depthwise_axis *columns)
 {
     const int32_t behind = (columns->first + columns->held) / WORD * WORD;
     const uint8_t *const end = at + windows->size;
-    for (int32_t i = 0; i < rows->extent && windows->pitch > 4 * WORD; i++) {
+    for (int32_t i = 0; i < rows->extent; i++) {
         uint8_t *const next = at + windows->pitch;
         const int is_held = (uint32_t)(i - rows->first) < (uint32_t)rows->held;
         if (!is_held || columns->held <= 0) {
-            fill(at, next, padding);
+            tilewright_xpulpv2_fill(at, next, padding);
         } else {
             tilewright_store_word(at, padding);
-            fill(at + behind, next, padding);
+            tilewright_xpulpv2_fill(at + behind, next, padding);
         }
         at = next;
     }
-    fill(at, end, padding);
+    tilewright_xpulpv2_fill(at, end, padding);
 }
 
 /* Sets up the windows and writes their padding. *top and *left become the row and column of the
@@ -164,9 +133,14 @@ static struct windows open(const struct tilewright_depthwise_xpulpv2_attributes 
     windows.pitch = (columns.extent + 3) / 4 * 4 + 4;
     windows.size = rows.extent * windows.pitch + 8;
     windows.first = rows.first * windows.pitch + columns.first;
+    const uint32_t padding = (uint32_t)a->padding * 0x01010101u;
+    /* All words where rows are so short that finding the border takes longer. */
+    if (windows.pitch <= LEAST_BORDERED) {
+        tilewright_xpulpv2_fill(windows.bytes, windows.bytes + CHANNELS * windows.size, padding);
+        return windows;
+    }
     for (int32_t c = 0; c < CHANNELS; c++) {
-        pad(&windows, windows.bytes + c * windows.size, (uint32_t)a->padding * 0x01010101u, &rows,
-            &columns);
+        pad(&windows, windows.bytes + c * windows.size, padding, &rows, &columns);
     }
     return windows;
 }
@@ -198,6 +172,11 @@ void tilewright_depthwise_xpulpv2(const struct tilewright_depthwise_xpulpv2_attr
     plane.down = is_wide ? a->strides[1] : a->strides[0] * windows.pitch;
     plane.across = is_wide ? a->strides[0] * windows.pitch : a->strides[1];
     plane.rows = out->extent[inner];
+    /* Taps of two columns lie in one word if the fourth weight is padding. */
+    const int32_t lines = out->extent[outer];
+    const int has_pairs =
+        finished != NULL && slides && !is_wide && a->kernel[1] < WORD && a->strides[1] == 1;
+    const int32_t pairs = has_pairs ? lines / 2 : 0;
     plane.addend = limits.addend;
     plane.shift = limits.shift;
     plane.minimum = limits.minimum;
@@ -228,7 +207,8 @@ void tilewright_depthwise_xpulpv2(const struct tilewright_depthwise_xpulpv2_attr
                 plane.out = y->base + offset;
                 plane.out_down = out->stride[inner];
                 plane.out_across = out->stride[outer];
-                plane.columns = out->extent[outer];
+                plane.pairs = pairs;
+                plane.columns = lines - 2 * pairs;
                 finished(&plane);
             } else {
                 by_line(&plane, &limits, y, offset, constants, a,

@@ -4,19 +4,22 @@
 #if defined(__riscv) && __riscv_xlen == 32
 
 _Static_assert(offsetof(struct tilewright_xpulpv2_plane, out) == 36 &&
-                   offsetof(struct tilewright_xpulpv2_plane, maximum) == 60,
+                   offsetof(struct tilewright_xpulpv2_plane, maximum) == 60 &&
+                   offsetof(struct tilewright_xpulpv2_plane, pairs) == 64,
                "the assembler knows where the fields are");
 
 /* clang-format off */
 /* a0 the plane, t0 to t2 the rows of the window, a1 to a3 weights, a4 the step down, a5 results, a6
  * their step, a7 outputs of a column, t3 the sum, t4 multiplier, t5 addend, t6 shift, s0 and s1 the
- * clamp, s2 to s4 words of the window, s5 the bias, s6 the finished value. */
+ * clamp, s2 to s4 words of the window, s5 the bias, s6 the finished value; of a pair's second column
+ * s7 to s9 weights, s10 results. */
 __asm__(
     ".macro tilewright_plane_saved op\n"
     "\\op s0, 0(sp)\n\\op s1, 4(sp)\n\\op s2, 8(sp)\n\\op s3, 12(sp)\n\\op s4, 16(sp)\n"
-    "\\op s5, 20(sp)\n\\op s6, 24(sp)\n"
+    "\\op s5, 20(sp)\n\\op s6, 24(sp)\n\\op s7, 28(sp)\n\\op s8, 32(sp)\n\\op s9, 36(sp)\n"
+    "\\op s10, 40(sp)\n"
     ".endm\n"
-    /* Goes to the next column if there is one. */
+    /* Goes to the next column if there is one, or to the next pair of columns. */
     ".macro tilewright_next_column again\n"
     "lw t0, 0(a0)\n"
     "lw s2, 12(a0)\n"
@@ -31,24 +34,67 @@ __asm__(
     "sw t3, 52(a0)\n"
     "bnez t3, \\again\n"
     ".endm\n"
-    /* Loads the third row of an output and sums up, from 0 or from the bias. */
-    ".macro tilewright_slide_zero dot, first, second, third\n"
-    ".insn r 0x0b, 7, 0x10, \\third, t0, a4\n"
-    ".insn r 0x57, 1, \\dot - 0x10, t3, \\first, a1\n"
-    ".insn r 0x57, 1, \\dot, t3, \\second, a2\n"
-    ".insn r 0x57, 1, \\dot, t3, \\third, a3\n"
+    ".macro tilewright_next_pair again\n"
+    "lw t0, 0(a0)\n"
+    "lw s2, 12(a0)\n"
+    "lw s3, 44(a0)\n"
+    "lw t3, 64(a0)\n"
+    "add t0, t0, s2\n"
+    "add t0, t0, s2\n"
+    "lw a5, 36(a0)\n"
+    "addi t3, t3, -1\n"
+    "sw t0, 0(a0)\n"
+    "add a5, a5, s3\n"
+    "add a5, a5, s3\n"
+    "sw a5, 36(a0)\n"
+    "sw t3, 64(a0)\n"
+    "bnez t3, \\again\n"
     ".endm\n"
-    ".macro tilewright_slide_bias dot, first, second, third\n"
-    ".insn r 0x0b, 7, 0x10, \\third, t0, a4\n"
+    /* Sums up the products of three rows, from 0 or from the bias. */
+    ".macro tilewright_dots_zero dot, first, second, third, w0, w1, w2\n"
+    ".insn r 0x57, 1, \\dot - 0x10, t3, \\first, \\w0\n"
+    ".insn r 0x57, 1, \\dot, t3, \\second, \\w1\n"
+    ".insn r 0x57, 1, \\dot, t3, \\third, \\w2\n"
+    ".endm\n"
+    ".macro tilewright_dots_bias dot, first, second, third, w0, w1, w2\n"
     "mv t3, s5\n"
-    ".insn r 0x57, 1, \\dot, t3, \\first, a1\n"
-    ".insn r 0x57, 1, \\dot, t3, \\second, a2\n"
-    ".insn r 0x57, 1, \\dot, t3, \\third, a3\n"
+    ".insn r 0x57, 1, \\dot, t3, \\first, \\w0\n"
+    ".insn r 0x57, 1, \\dot, t3, \\second, \\w1\n"
+    ".insn r 0x57, 1, \\dot, t3, \\third, \\w2\n"
+    ".endm\n"
+    /* Loads the third row of an output, or of two neighbours: their taps lie in the same words, and
+     * the weights of the second stand a byte further. */
+    ".macro tilewright_slide begin, dot, finish, clip, first, second, third\n"
+    ".insn r 0x0b, 7, 0x10, \\third, t0, a4\n"
+    "tilewright_dots_\\begin \\dot, \\first, \\second, \\third, a1, a2, a3\n"
+    "tilewright_plane_\\finish \\clip, a5\n"
+    ".endm\n"
+    ".macro tilewright_pair begin, dot, finish, clip, first, second, third\n"
+    "tilewright_slide \\begin, \\dot, \\finish, \\clip, \\first, \\second, \\third\n"
+    "tilewright_dots_\\begin \\dot, \\first, \\second, \\third, s7, s8, s9\n"
+    "tilewright_plane_\\finish \\clip, s10\n"
+    ".endm\n"
+    /* Walks down: t1 times three outputs, then t2 more, each of `length` instructions. */
+    ".macro tilewright_walk_down step, length, begin, dot, finish, clip\n"
+    ".insn r 0x0b, 7, 0x10, s2, t0, a4\n"
+    ".insn r 0x0b, 7, 0x10, s3, t0, a4\n"
+    "beqz t1, 5f\n"
+    ".insn i 0x7b, 4, x0, t1, 2 * 3 * (\\length)\n"
+    "tilewright_\\step \\begin, \\dot, \\finish, \\clip, s2, s3, s4\n"
+    "tilewright_\\step \\begin, \\dot, \\finish, \\clip, s3, s4, s2\n"
+    "tilewright_\\step \\begin, \\dot, \\finish, \\clip, s4, s2, s3\n"
+    "5:\n"
+    "beqz t2, 6f\n"
+    "tilewright_\\step \\begin, \\dot, \\finish, \\clip, s2, s3, s4\n"
+    "addi t3, t2, -1\n"
+    "beqz t3, 6f\n"
+    "tilewright_\\step \\begin, \\dot, \\finish, \\clip, s3, s4, s2\n"
+    "6:\n"
     ".endm\n"
     /* `dot`: function bits of pv.sdotsp.b or pv.sdotusp.b; those of pv.dotsp.b and pv.dotusp.b,
      * which begin from 0, are 0x10 less. `length`: how many instructions the finish has; `added`: 1
      * if sums begin with a bias. */
-    ".macro tilewright_plane name, dot, begin, added, finish, length\n"
+    ".macro tilewright_plane name, dot, begin, added, finish, clip, length\n"
     ".section .text.\\name, \"ax\", @progbits\n"
     ".option push\n"
     ".option norvc\n"
@@ -56,7 +102,7 @@ __asm__(
     ".globl \\name\n"
     ".type \\name, @function\n"
     "\\name:\n"
-    "addi sp, sp, -32\n"
+    "addi sp, sp, -48\n"
     "tilewright_plane_saved sw\n"
     "lw a1, 16(a0)\nlw a4, 8(a0)\nlw a2, 4(a1)\nlw a3, 8(a1)\nlw a1, 0(a1)\n"
     "lw a6, 40(a0)\n"
@@ -71,52 +117,44 @@ __asm__(
     "add t2, t1, t1\n"
     "add t1, t1, t0\n"
     "add t2, t2, t0\n"
-    /* Hardware loop 0: the seven instructions below and those of the finish. Then p.lw with a step. */
-    ".insn i 0x7b, 4, x0, a7, 2 * (7 + \\length)\n"
+    /* Hardware loop 0: three loads by p.lw with a step, the products and the finish. */
+    ".insn i 0x7b, 4, x0, a7, 2 * (6 + \\added + \\length)\n"
     ".insn r 0x0b, 7, 0x10, s2, t0, a4\n"
     ".insn r 0x0b, 7, 0x10, s3, t1, a4\n"
     ".insn r 0x0b, 7, 0x10, s4, t2, a4\n"
-    "mv t3, s5\n"
-    ".insn r 0x57, 1, \\dot, t3, s2, a1\n"
-    ".insn r 0x57, 1, \\dot, t3, s3, a2\n"
-    ".insn r 0x57, 1, \\dot, t3, s4, a3\n"
-    "\\finish\n"
+    "tilewright_dots_\\begin \\dot, s2, s3, s4, a1, a2, a3\n"
+    "tilewright_plane_\\finish \\clip, a5\n"
     "tilewright_next_column 1b\n"
     "3:\n"
     "tilewright_plane_saved lw\n"
-    "addi sp, sp, 32\n"
+    "addi sp, sp, 48\n"
     "ret\n"
     /* Outputs of neighbouring rows of the window: each needs one more row. t1 becomes a third of
      * the outputs (of fewer than 2^15), t2 those that are left. */
     "4:\n"
+    "lw t3, 64(a0)\n"
     "li t2, 0x5556\n"
     "mul t1, a7, t2\n"
     "srli t1, t1, 16\n"
     "slli t2, t1, 1\n"
     "add t2, t2, t1\n"
     "sub t2, a7, t2\n"
+    "beqz t3, 7f\n"
+    "slli s7, a1, 8\nslli s8, a2, 8\nslli s9, a3, 8\n"
+    "8:\n"
+    "lw s10, 44(a0)\n"
+    "lw t0, 0(a0)\n"
+    "lw a5, 36(a0)\n"
+    "add s10, s10, a5\n"
+    "tilewright_walk_down pair, 1 + 2 * (3 + \\added + \\length), \\begin, \\dot, \\finish, \\clip\n"
+    "tilewright_next_pair 8b\n"
+    "lw t3, 52(a0)\n"
+    "nop\n"
+    "beqz t3, 3b\n"
     "7:\n"
     "lw t0, 0(a0)\n"
     "lw a5, 36(a0)\n"
-    ".insn r 0x0b, 7, 0x10, s2, t0, a4\n"
-    ".insn r 0x0b, 7, 0x10, s3, t0, a4\n"
-    "beqz t1, 5f\n"
-    ".insn i 0x7b, 4, x0, t1, 2 * 3 * (4 + \\added + \\length)\n"
-    "tilewright_slide_\\begin \\dot, s2, s3, s4\n"
-    "\\finish\n"
-    "tilewright_slide_\\begin \\dot, s3, s4, s2\n"
-    "\\finish\n"
-    "tilewright_slide_\\begin \\dot, s4, s2, s3\n"
-    "\\finish\n"
-    "5:\n"
-    "beqz t2, 6f\n"
-    "tilewright_slide_\\begin \\dot, s2, s3, s4\n"
-    "\\finish\n"
-    "addi t3, t2, -1\n"
-    "beqz t3, 6f\n"
-    "tilewright_slide_\\begin \\dot, s3, s4, s2\n"
-    "\\finish\n"
-    "6:\n"
+    "tilewright_walk_down slide, 4 + \\added + \\length, \\begin, \\dot, \\finish, \\clip\n"
     "tilewright_next_column 7b\n"
     "j 3b\n"
     ".size \\name, . - \\name\n"
@@ -124,71 +162,35 @@ __asm__(
     ".previous\n"
     ".endm\n"
 
-    /* Four pixels of four channels each become a word of each channel, as often as a4 says: a0 the
-     * words of the first channel, a1 the pixels, a2 the step to the next pixel, a3 the step to the
-     * words of the next channel; t3 to t6 say which bytes pv.shuffle2.b takes. */
-    ".section .text.tilewright_xpulpv2_spread, \"ax\", @progbits\n"
-    ".option push\n"
-    ".option norvc\n"
-    ".balign 16\n"
-    ".globl tilewright_xpulpv2_spread\n"
-    ".type tilewright_xpulpv2_spread, @function\n"
-    "tilewright_xpulpv2_spread:\n"
-    "li t3, 0x05010400\nli t4, 0x07030602\nli t5, 0x05040100\nli t6, 0x07060302\n"
-    "mv a5, a4\n"
-    "slli a4, a3, 1\n"
-    "add a4, a4, a3\n"
-    "neg a4, a4\n"
-    "addi a4, a4, 4\n"
-    ".insn i 0x7b, 4, x0, a5, 2 * 20\n"
-    ".insn r 0x0b, 7, 0x10, t0, a1, a2\n"
-    ".insn r 0x0b, 7, 0x10, t1, a1, a2\n"
-    ".insn r 0x0b, 7, 0x10, t2, a1, a2\n"
-    ".insn r 0x0b, 7, 0x10, a5, a1, a2\n"
-    "mv a6, t0\n"
-    "mv a7, t2\n"
-    ".insn r 0x57, 1, 0x64, t0, t1, t3\n"
-    ".insn r 0x57, 1, 0x64, a6, t1, t4\n"
-    ".insn r 0x57, 1, 0x64, t2, a5, t3\n"
-    ".insn r 0x57, 1, 0x64, a7, a5, t4\n"
-    "mv t1, t0\n"
-    "mv a5, a6\n"
-    ".insn r 0x57, 1, 0x64, t0, t2, t5\n"
-    ".insn r 0x57, 1, 0x64, t1, t2, t6\n"
-    ".insn r 0x57, 1, 0x64, a6, a7, t5\n"
-    ".insn r 0x57, 1, 0x64, a5, a7, t6\n"
-    /* p.sw with a step: to the words of the next channel, and back to the next of the first. */
-    ".insn r 0x2b, 6, 0, a3, a0, t0\n"
-    ".insn r 0x2b, 6, 0, a3, a0, t1\n"
-    ".insn r 0x2b, 6, 0, a3, a0, a6\n"
-    ".insn r 0x2b, 6, 0, a4, a0, a5\n"
-    "ret\n"
-    ".size tilewright_xpulpv2_spread, . - tilewright_xpulpv2_spread\n"
-    ".option pop\n"
-    ".previous\n"
-
-    /* p.sw with a step. */
-    ".macro tilewright_plane_sums\n"
-    ".insn r 0x2b, 6, 0, a6, a5, t3\n"
+    /* Finishes of a sum, stored at `at`: p.sw with a step, or clamped and stored by p.sb with a
+     * step. `clip`: by p.max and p.min (both), by p.clipr (around) or by p.clipur (above). */
+    ".macro tilewright_plane_sums clip, at\n"
+    ".insn r 0x2b, 6, 0, a6, \\at, t3\n"
     ".endm\n"
-    /* p.max, p.min, p.sb with a step. */
-    ".macro tilewright_plane_store\n"
-    ".insn r 0x33, 6, 0x02, s6, s6, s0\n"
-    ".insn r 0x33, 4, 0x02, s6, s6, s1\n"
-    ".insn r 0x2b, 4, 0, a6, a5, s6\n"
+    ".macro tilewright_clip_both value\n"
+    ".insn r 0x33, 6, 0x02, \\value, \\value, s0\n"
+    ".insn r 0x33, 4, 0x02, \\value, \\value, s1\n"
+    ".endm\n"
+    ".macro tilewright_clip_around value\n"
+    ".insn r 0x33, 5, 0x0a, \\value, \\value, s1\n"
+    ".endm\n"
+    ".macro tilewright_clip_above value\n"
+    ".insn r 0x33, 6, 0x0a, \\value, \\value, s1\n"
     ".endm\n"
     /* p.mac, which takes a cycle in GVSoC, where mul takes two. */
-    ".macro tilewright_plane_folded\n"
+    ".macro tilewright_plane_folded clip, at\n"
     "mv s6, t5\n"
     ".insn r 0x33, 0, 0x21, s6, t3, t4\n"
     "sra s6, s6, t6\n"
-    "tilewright_plane_store\n"
+    "tilewright_clip_\\clip s6\n"
+    ".insn r 0x2b, 4, 0, a6, \\at, s6\n"
     ".endm\n"
     /* mulh, p.addNr */
-    ".macro tilewright_plane_high\n"
+    ".macro tilewright_plane_high clip, at\n"
     "mulh s6, t3, t4\n"
     ".insn r 0x5b, 2, 0x20, s6, t5, t6\n"
-    "tilewright_plane_store\n"
+    "tilewright_clip_\\clip s6\n"
+    ".insn r 0x2b, 4, 0, a6, \\at, s6\n"
     ".endm\n"
     /* Windows of five or seven rows and of five to eight columns: two words for each row. a0 the
      * plane, t0 the window, a1 the step to its next row, a2 the step back to the first row of the
@@ -230,7 +232,7 @@ __asm__(
     "\\op s9, 40(sp)\n\\op s10, 44(sp)\n\\op s11, 48(sp)\n"
     ".endm\n"
     /* `length`: how many instructions the rows and the finish have. */
-    ".macro tilewright_wide name, rows, dot, finish, length\n"
+    ".macro tilewright_wide name, rows, dot, finish, clip, length\n"
     ".section .text.\\name, \"ax\", @progbits\n"
     ".option push\n"
     ".option norvc\n"
@@ -257,7 +259,7 @@ __asm__(
     "lw t3, 20(a0)\n"
     "tilewright_wide_\\rows \\dot\n"
     "add t0, t0, a2\n"
-    "\\finish\n"
+    "tilewright_wide_\\finish \\clip\n"
     "lw t0, 0(a0)\n"
     "lw t1, 12(a0)\n"
     "lw t2, 44(a0)\n"
@@ -282,56 +284,48 @@ __asm__(
     ".macro tilewright_weights_seven\n"
     "lw s4, 40(t0)\nlw s5, 44(t0)\nlw s6, 48(t0)\nlw s7, 52(t0)\n"
     ".endm\n"
-    ".macro tilewright_wide_sums\n"
+    ".macro tilewright_wide_sums clip\n"
     ".insn r 0x2b, 6, 0, ra, s11, t3\n"
     ".endm\n"
-    ".macro tilewright_wide_store\n"
-    ".insn r 0x33, 6, 0x02, t3, t3, s0\n"
-    ".insn r 0x33, 4, 0x02, t3, t3, s1\n"
-    ".insn r 0x2b, 4, 0, ra, s11, t3\n"
-    ".endm\n"
-    ".macro tilewright_wide_folded\n"
+    ".macro tilewright_wide_folded clip\n"
     "mv t1, s9\n"
     ".insn r 0x33, 0, 0x21, t1, t3, s8\n"
     "sra t3, t1, s10\n"
-    "tilewright_wide_store\n"
+    "tilewright_clip_\\clip t3\n"
+    ".insn r 0x2b, 4, 0, ra, s11, t3\n"
     ".endm\n"
-    ".macro tilewright_wide_high\n"
+    ".macro tilewright_wide_high clip\n"
     "mulh t3, t3, s8\n"
     ".insn r 0x5b, 2, 0x20, t3, s9, s10\n"
-    "tilewright_wide_store\n"
+    "tilewright_clip_\\clip t3\n"
+    ".insn r 0x2b, 4, 0, ra, s11, t3\n"
     ".endm\n"
-    ".macro tilewright_wide_all rows, dots\n"
-    "tilewright_wide tilewright_xpulpv2_\\rows\\()_sums_signed, \\rows, 0x5c, tilewright_wide_sums, \\dots + 1\n"
-    "tilewright_wide tilewright_xpulpv2_\\rows\\()_sums_unsigned, \\rows, 0x54, tilewright_wide_sums, \\dots + 1\n"
-    "tilewright_wide tilewright_xpulpv2_\\rows\\()_folded_signed, \\rows, 0x5c, tilewright_wide_folded, \\dots + 6\n"
-    "tilewright_wide tilewright_xpulpv2_\\rows\\()_folded_unsigned, \\rows, 0x54, tilewright_wide_folded, \\dots + 6\n"
-    "tilewright_wide tilewright_xpulpv2_\\rows\\()_high_signed, \\rows, 0x5c, tilewright_wide_high, \\dots + 5\n"
-    "tilewright_wide tilewright_xpulpv2_\\rows\\()_high_unsigned, \\rows, 0x54, tilewright_wide_high, \\dots + 5\n"
+    /* All functions for one sign, and one clamp: of three rows, of five and of seven. */
+    ".macro tilewright_planes_summed sign, dot\n"
+    "tilewright_plane tilewright_xpulpv2_plane_sums_\\sign, \\dot, bias, 1, sums, both, 1\n"
+    "tilewright_wide tilewright_xpulpv2_five_sums_\\sign, five, \\dot, sums, both, 20 + 1\n"
+    "tilewright_wide tilewright_xpulpv2_seven_sums_\\sign, seven, \\dot, sums, both, 28 + 1\n"
     ".endm\n"
-    "tilewright_wide_all five, 20\n"
-    "tilewright_wide_all seven, 28\n"
-    "tilewright_plane tilewright_xpulpv2_plane_sums_signed, 0x5c, bias, 1, tilewright_plane_sums, 1\n"
-    "tilewright_plane tilewright_xpulpv2_plane_sums_unsigned, 0x54, bias, 1, tilewright_plane_sums, 1\n"
-    "tilewright_plane tilewright_xpulpv2_plane_folded_signed, 0x5c, zero, 0, tilewright_plane_folded, 6\n"
-    "tilewright_plane tilewright_xpulpv2_plane_folded_unsigned, 0x54, zero, 0, tilewright_plane_folded, 6\n"
-    "tilewright_plane tilewright_xpulpv2_plane_high_signed, 0x5c, bias, 1, tilewright_plane_high, 5\n"
-    "tilewright_plane tilewright_xpulpv2_plane_high_unsigned, 0x54, bias, 1, tilewright_plane_high, 5\n"
+    ".macro tilewright_planes_finished sign, dot, clip, length\n"
+    "tilewright_plane tilewright_xpulpv2_plane_folded_\\clip\\()_\\sign, \\dot, zero, 0, folded, \\clip, 4 + \\length\n"
+    "tilewright_plane tilewright_xpulpv2_plane_high_\\clip\\()_\\sign, \\dot, bias, 1, high, \\clip, 3 + \\length\n"
+    "tilewright_wide tilewright_xpulpv2_five_folded_\\clip\\()_\\sign, five, \\dot, folded, \\clip, 20 + 4 + \\length\n"
+    "tilewright_wide tilewright_xpulpv2_five_high_\\clip\\()_\\sign, five, \\dot, high, \\clip, 20 + 3 + \\length\n"
+    "tilewright_wide tilewright_xpulpv2_seven_folded_\\clip\\()_\\sign, seven, \\dot, folded, \\clip, 28 + 4 + \\length\n"
+    "tilewright_wide tilewright_xpulpv2_seven_high_\\clip\\()_\\sign, seven, \\dot, high, \\clip, 28 + 3 + \\length\n"
+    ".endm\n"
+    ".macro tilewright_planes sign, dot\n"
+    "tilewright_planes_summed \\sign, \\dot\n"
+    "tilewright_planes_finished \\sign, \\dot, both, 2\n"
+    "tilewright_planes_finished \\sign, \\dot, around, 1\n"
+    "tilewright_planes_finished \\sign, \\dot, above, 1\n"
+    ".endm\n"
+    "tilewright_planes signed, 0x5c\n"
+    "tilewright_planes unsigned, 0x54\n"
 );
 /* clang-format on */
 
 #else
-
-void tilewright_xpulpv2_spread(uint8_t *to, const uint8_t *from, int32_t stride, int32_t apart,
-                               int32_t fours)
-{
-    for (int32_t i = 0; i < 4 * fours; i++) {
-        for (int32_t c = 0; c < 4; c++) {
-            to[c * apart + i] = from[c];
-        }
-        from += stride;
-    }
-}
 
 static int32_t sum_at(const struct tilewright_xpulpv2_plane *plane, int32_t row,
                       const int32_t is_unsigned, const int32_t kernel_rows)
@@ -367,6 +361,7 @@ static void store(const struct tilewright_xpulpv2_plane *plane, uint8_t *out, in
 static void all(struct tilewright_xpulpv2_plane *plane, const int32_t is_unsigned,
                 const int32_t kernel_rows, const enum finish finish)
 {
+    plane->columns += 2 * plane->pairs;
     for (; plane->columns > 0; plane->columns--) {
         for (int32_t i = 0; i < plane->rows; i++) {
             const int32_t sum = sum_at(plane, i, is_unsigned, kernel_rows);
@@ -375,6 +370,7 @@ static void all(struct tilewright_xpulpv2_plane *plane, const int32_t is_unsigne
         plane->bytes += plane->across;
         plane->out += plane->out_across;
     }
+    plane->pairs = 0;
 }
 
 #define TILEWRIGHT_PLANE(shape, rows, name, finish)                                                \
@@ -389,8 +385,12 @@ static void all(struct tilewright_xpulpv2_plane *plane, const int32_t is_unsigne
 
 #define TILEWRIGHT_PLANES(shape, rows)                                                             \
     TILEWRIGHT_PLANE(shape, rows, sums, SUMS)                                                      \
-    TILEWRIGHT_PLANE(shape, rows, folded, FOLDED)                                                  \
-    TILEWRIGHT_PLANE(shape, rows, high, HIGH)
+    TILEWRIGHT_PLANE(shape, rows, folded_both, FOLDED)                                             \
+    TILEWRIGHT_PLANE(shape, rows, folded_around, FOLDED)                                           \
+    TILEWRIGHT_PLANE(shape, rows, folded_above, FOLDED)                                            \
+    TILEWRIGHT_PLANE(shape, rows, high_both, HIGH)                                                 \
+    TILEWRIGHT_PLANE(shape, rows, high_around, HIGH)                                               \
+    TILEWRIGHT_PLANE(shape, rows, high_above, HIGH)
 
 TILEWRIGHT_PLANES(plane, 3)
 TILEWRIGHT_PLANES(five, 5)

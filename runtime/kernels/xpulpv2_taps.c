@@ -7,24 +7,6 @@ _Static_assert(sizeof(struct tilewright_xpulpv2_taps) <= TILEWRIGHT_XPULPV2_TAPS
 enum { HEIGHT = 2 };
 enum { WORD = 4 };
 
-static void copy_words(uint8_t *to, const uint8_t *from, int32_t bytes)
-{
-    for (; bytes > 0; bytes -= WORD) {
-        tilewright_xpulpv2_put(to, tilewright_xpulpv2_word(from));
-        to += WORD;
-        from += WORD;
-    }
-}
-
-static void copy_bytes(uint8_t *restrict to, const uint8_t *restrict from, int32_t stride,
-                       int32_t count)
-{
-    for (; count > 0; count--) {
-        *to++ = *from;
-        from += stride;
-    }
-}
-
 /* Copies all taps of a pixel, side by side as [kh][kw][c]. */
 static TILEWRIGHT_NOINLINE void copy_taps(const struct tilewright_xpulpv2_taps *taps, uint8_t *slot,
                                           int32_t column)
@@ -40,159 +22,13 @@ static TILEWRIGHT_NOINLINE void copy_taps(const struct tilewright_xpulpv2_taps *
             const uint8_t *from =
                 is_inside ? row + (ptrdiff_t)at * taps->x_stride : taps->padding_row;
             if (is_words) {
-                copy_words(slot, from, inputs);
+                tilewright_xpulpv2_copy_words(slot, from, inputs);
             } else {
-                copy_bytes(slot, from, is_inside ? taps->x_channel_stride : 1, inputs);
+                tilewright_xpulpv2_copy_bytes(slot, from, is_inside ? taps->x_channel_stride : 1,
+                                              inputs);
             }
             slot += inputs;
             at += taps->dilations[1];
-        }
-    }
-}
-
-/* Copies all taps of a pixel as [c][kh][kw]. A row of the kernel is copied in whole words; the next
- * row overwrites the bytes behind its end. The bytes behind the last row meet weights of zero. */
-static TILEWRIGHT_NOINLINE void copy_planes(const struct tilewright_xpulpv2_taps *taps,
-                                            uint8_t *slot, int32_t column)
-{
-    const int32_t row_bytes = taps->run_bytes;
-    const int32_t columns = taps->kernel[1];
-    const int is_within = column >= 0 && column + row_bytes <= taps->x_columns;
-    for (int32_t c = 0; c < taps->inputs; c++) {
-        const ptrdiff_t offset = (ptrdiff_t)c * taps->x_channel_stride + column;
-        for (int32_t kh = 0; kh < taps->kernel[0]; kh++) {
-            const uint8_t *row = taps->x_rows_at[kh];
-            if (row == NULL) {
-                copy_words(slot, taps->padding_row, row_bytes);
-            } else if (is_within) {
-                copy_words(slot, row + offset, row_bytes);
-            } else {
-                for (int32_t kw = 0; kw < columns; kw++) {
-                    const int is_inside = (uint32_t)(column + kw) < (uint32_t)taps->x_columns;
-                    slot[kw] = is_inside ? row[offset + kw] : taps->padding_row[0];
-                }
-            }
-            slot += columns;
-        }
-    }
-}
-
-/* As copy_planes, for rows of the kernel of one word, all of whose bytes lie in x. */
-static TILEWRIGHT_NOINLINE void copy_inside(const struct tilewright_xpulpv2_taps *taps,
-                                            uint8_t *slot, int32_t column)
-{
-    const uint32_t padding = tilewright_load_word(taps->padding_row);
-    const int32_t columns = taps->kernel[1];
-    const int32_t rows = taps->kernel[0];
-    ptrdiff_t offset = column;
-
-    for (int32_t c = taps->inputs; c > 0; c--) {
-        const uint8_t **row = taps->x_rows_at;
-        for (int32_t kh = rows; kh > 0; kh--) {
-            const uint8_t *at = *row++;
-            tilewright_xpulpv2_put(slot,
-                                   at == NULL ? padding : tilewright_xpulpv2_word(at + offset));
-            slot += columns;
-        }
-        offset += taps->x_channel_stride;
-    }
-}
-
-/* As copy_inside, for words that may reach beyond a row of x, which has at least one word: such a
- * word is shifted out of the nearest word that lies in the row, and padding fills the rest. */
-static TILEWRIGHT_NOINLINE void copy_word_planes(const struct tilewright_xpulpv2_taps *taps,
-                                                 uint8_t *slot, int32_t column)
-{
-    const int32_t last = taps->x_columns - WORD;
-    const int32_t first = column < 0 ? 0 : column > last ? last : column;
-    if (first == column) {
-        copy_inside(taps, slot, column);
-        return;
-    }
-    const uint32_t left = column < 0 ? (uint32_t)-column * 8u : 0u;
-    const uint32_t right = column > last ? (uint32_t)(column - last) * 8u : 0u;
-    const int is_beyond = left >= 32u || right >= 32u;
-    const uint32_t seen = is_beyond ? 0u : 0xffffffffu << left >> right;
-    const uint32_t padding = tilewright_load_word(taps->padding_row);
-    const uint32_t beside = padding & ~seen;
-    const int32_t columns = taps->kernel[1];
-    const int32_t rows = taps->kernel[0];
-    ptrdiff_t offset = first;
-
-    for (int32_t c = taps->inputs; c > 0; c--) {
-        const uint8_t **row = taps->x_rows_at;
-        for (int32_t kh = rows; kh > 0; kh--) {
-            const uint8_t *at = *row++;
-            uint32_t word = padding;
-            if (at != NULL && !is_beyond) {
-                word = (tilewright_xpulpv2_word(at + offset) << left >> right) | beside;
-            }
-            tilewright_xpulpv2_put(slot, word);
-            slot += columns;
-        }
-        offset += taps->x_channel_stride;
-    }
-}
-
-/* As copy_inside, for four pixels of one row. */
-static TILEWRIGHT_NOINLINE void copy_four(const struct tilewright_xpulpv2_taps *taps, uint8_t *slot,
-                                          int32_t column)
-{
-    const int32_t across = taps->strides[1];
-    const int32_t slot_bytes = taps->slot_bytes;
-    const int32_t columns = taps->kernel[1];
-    const int32_t rows = taps->kernel[0];
-    const uint8_t *const padding_row = taps->padding_row;
-    ptrdiff_t offset = column;
-
-    for (int32_t c = taps->inputs; c > 0; c--) {
-        const uint8_t **row = taps->x_rows_at;
-        for (int32_t kh = rows; kh > 0; kh--) {
-            const uint8_t *at = *row++;
-            int32_t step = across;
-            if (at == NULL) {
-                at = padding_row;
-                step = 0;
-            } else {
-                at += offset;
-            }
-            uint8_t *to = slot;
-            TILEWRIGHT_UNROLL_4
-            for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
-                tilewright_xpulpv2_put(to, tilewright_xpulpv2_word(at));
-                at += step;
-                to += slot_bytes;
-            }
-            slot += columns;
-        }
-        offset += taps->x_channel_stride;
-    }
-}
-
-/* Copies `fours` times four pixels of one row, a word for each row of the kernel and channel. */
-static void copy_fours(const struct tilewright_xpulpv2_taps *taps, int32_t column, int32_t fours)
-{
-    struct tilewright_xpulpv2_run *run = tilewright_xpulpv2_runs(taps);
-    const int32_t across = taps->strides[1];
-    const int32_t slot_bytes = taps->slot_bytes;
-    const int32_t last = taps->x_columns - WORD - 3 * across;
-    uint8_t *slot = tilewright_xpulpv2_slots(taps);
-
-    run->step = (uintptr_t)(TILEWRIGHT_BLOCK * slot_bytes);
-    for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
-        run->pixel[i] = slot + i * slot_bytes;
-    }
-    for (; fours > 0; fours--) {
-        if (column >= 0 && column <= last) {
-            copy_four(taps, slot, column);
-            slot += TILEWRIGHT_BLOCK * slot_bytes;
-            column += TILEWRIGHT_BLOCK * across;
-            continue;
-        }
-        for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
-            copy_word_planes(taps, slot, column);
-            slot += slot_bytes;
-            column += across;
         }
     }
 }
@@ -203,16 +39,10 @@ static TILEWRIGHT_NOINLINE void point(const struct tilewright_xpulpv2_taps *taps
                                       int32_t column)
 {
     struct tilewright_xpulpv2_run *run = tilewright_xpulpv2_runs(taps);
-    if (taps->way < TILEWRIGHT_XPULPV2_DIRECT) {
+    if (taps->way == TILEWRIGHT_XPULPV2_COPIED) {
         uint8_t *slot = tilewright_xpulpv2_slots(taps) + i * taps->slot_bytes;
         run->pixel[i] = slot;
-        if (taps->way == TILEWRIGHT_XPULPV2_COPIED) {
-            copy_taps(taps, slot, column);
-        } else if (taps->run_bytes == WORD && taps->x_columns >= WORD) {
-            copy_word_planes(taps, slot, column);
-        } else {
-            copy_planes(taps, slot, column);
-        }
+        copy_taps(taps, slot, column);
         return;
     }
     for (int32_t kh = 0; kh < taps->kernel[0]; kh++) {
@@ -222,6 +52,38 @@ static TILEWRIGHT_NOINLINE void point(const struct tilewright_xpulpv2_taps *taps
             const int is_inside = row != NULL && (uint32_t)at < (uint32_t)taps->x_columns;
             run->pixel[i] = is_inside ? row + (ptrdiff_t)at * taps->x_stride : taps->padding_row;
             at += taps->dilations[1];
+            run++;
+        }
+    }
+}
+
+/* Sets the runs of four pixels of one row, of which some taps are padding: one run for each tap. */
+static TILEWRIGHT_NOINLINE void point_apart(const struct tilewright_xpulpv2_taps *taps,
+                                            int32_t column)
+{
+    struct tilewright_xpulpv2_run *run = tilewright_xpulpv2_runs(taps);
+    const uint8_t *const padding_row = taps->padding_row;
+    const uint8_t **row = taps->x_rows_at;
+    const uint32_t columns = (uint32_t)taps->x_columns;
+    const int32_t across = taps->strides[1];
+    const int32_t stride = taps->x_stride;
+    const int32_t step = across * stride;
+    const int32_t further = taps->dilations[1];
+
+    for (int32_t kh = taps->kernel[0]; kh > 0; kh--) {
+        const uint8_t *const from = *row++;
+        uint32_t first = (uint32_t)column;
+        for (int32_t kw = taps->kernel[1]; kw > 0; kw--) {
+            const uint32_t held = from == NULL ? 0u : columns;
+            ptrdiff_t offset = (int32_t)first * stride;
+            uint32_t at = first;
+            TILEWRIGHT_UNROLL_4
+            for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+                run->pixel[i] = at < held ? from + offset : padding_row;
+                at += (uint32_t)across;
+                offset += step;
+            }
+            first += (uint32_t)further;
             run++;
         }
     }
@@ -268,7 +130,9 @@ void tilewright_xpulpv2_next_row(const struct tilewright_xpulpv2_taps *taps,
     place->row++;
     place->column = 0;
     place->at = tilewright_row(y, HEIGHT, place->row) + place->offset_out;
-    find_rows(taps, place);
+    if (taps->way != TILEWRIGHT_XPULPV2_PLANAR) {
+        find_rows(taps, place);
+    }
 }
 
 /* Sets the number of runs and their words: a run is a row of the kernel, a tap, or a copied pixel.
@@ -286,6 +150,28 @@ static void set_runs(const struct tilewright_xpulpv2_taps *taps, struct tilewrig
     job->run_words = bytes / WORD;
 }
 
+/* The first tap of the pixel at `place` in the first plane. */
+static const uint8_t *in_planes(const struct tilewright_xpulpv2_taps *taps,
+                                const struct tilewright_view *y,
+                                const struct tilewright_xpulpv2_place *place)
+{
+    const int32_t row = (place->row - y->shape->origin[HEIGHT]) * taps->strides[0];
+    return taps->padding_row + row * taps->x_stride + place->column * taps->strides[1];
+}
+
+/* Moves `place` to the next pixel; it stays at the last. */
+static TILEWRIGHT_NOINLINE void next_pixel(const struct tilewright_xpulpv2_taps *taps,
+                                           const struct tilewright_view *y,
+                                           struct tilewright_xpulpv2_place *place)
+{
+    if (place->column + 1 < taps->y_columns) {
+        place->column++;
+        place->at += taps->y_stride;
+    } else if (place->row < taps->y_last_row) {
+        tilewright_xpulpv2_next_row(taps, y, place);
+    }
+}
+
 /* Sets runs and results of four pixels one by one, because some taps are padding or the row ends.
  */
 static TILEWRIGHT_NOINLINE void advance_one_by_one(const struct tilewright_xpulpv2_taps *taps,
@@ -297,18 +183,50 @@ static TILEWRIGHT_NOINLINE void advance_one_by_one(const struct tilewright_xpulp
     for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
         point(taps, i, place->column * taps->strides[1] + taps->first_column);
         job->sink.pixel[i] = place->at;
-        if (place->column + 1 < taps->y_columns) {
-            place->column++;
-            place->at += taps->y_stride;
-        } else if (place->row < taps->y_last_row) {
-            tilewright_xpulpv2_next_row(taps, y, place);
-        }
+        next_pixel(taps, y, place);
     }
 }
 
-static int32_t smaller(int32_t a, int32_t b)
+int32_t tilewright_xpulpv2_advance_planes(const struct tilewright_xpulpv2_taps *taps,
+                                          const struct tilewright_view *y, int32_t most,
+                                          struct tilewright_xpulpv2_place *place,
+                                          struct tilewright_xpulpv2_job *job)
 {
-    return a < b ? a : b;
+    const struct tilewright_shape *out = y->shape;
+    const int is_line =
+        out->ring_rows == 0 && out->stride[HEIGHT] == taps->y_columns * taps->y_stride;
+    const int32_t rows_left = is_line ? taps->y_last_row - place->row : 0;
+    const int32_t left = rows_left * taps->y_columns + taps->y_columns - place->column;
+    const int32_t whole =
+        tilewright_smaller(tilewright_smaller(left / TILEWRIGHT_BLOCK, most), taps->most);
+    const int32_t fours = whole < 1 ? 1 : whole;
+    struct tilewright_xpulpv2_run *run = tilewright_xpulpv2_runs(taps);
+    uint8_t *slot = tilewright_xpulpv2_slots(taps);
+
+    set_runs(taps, job, 0);
+    run->step = (uintptr_t)(TILEWRIGHT_BLOCK * taps->slot_bytes);
+    for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+        run->pixel[i] = slot + i * taps->slot_bytes;
+    }
+    for (int32_t four = 0; four < fours; four++) {
+        const uint8_t *from[TILEWRIGHT_BLOCK];
+        for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+            if (four == 0) {
+                job->sink.pixel[i] = place->at;
+            }
+            from[i] = in_planes(taps, y, place);
+            next_pixel(taps, y, place);
+        }
+        if (taps->run_bytes == WORD) {
+            tilewright_xpulpv2_copy_four(taps, slot, from);
+        } else {
+            for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+                tilewright_xpulpv2_copy_pixel(taps, slot + i * taps->slot_bytes, from[i]);
+            }
+        }
+        slot += TILEWRIGHT_BLOCK * taps->slot_bytes;
+    }
+    return fours;
 }
 
 int32_t tilewright_xpulpv2_advance(const struct tilewright_xpulpv2_taps *taps,
@@ -318,26 +236,24 @@ int32_t tilewright_xpulpv2_advance(const struct tilewright_xpulpv2_taps *taps,
 {
     const int32_t across = taps->strides[1];
     const int32_t column = place->column * across + taps->first_column;
-    const int is_words = taps->way == TILEWRIGHT_XPULPV2_PLANAR && taps->run_bytes == WORD &&
-                         taps->x_columns >= WORD;
     /* Columns from the first tap of the fourth pixel to the end of x. */
     const int32_t room =
         taps->x_columns - column - (taps->kernel[1] - 1) * taps->dilations[1] - 3 * across;
     const int is_dense = taps->way == TILEWRIGHT_XPULPV2_DENSE && column >= 0 && room > 0;
-    int32_t fours = smaller((taps->y_columns - place->column) / TILEWRIGHT_BLOCK, most);
+    int32_t fours = tilewright_smaller((taps->y_columns - place->column) / TILEWRIGHT_BLOCK, most);
 
-    if (fours == 0 || (!is_words && !is_dense)) {
+    if (fours == 0 || taps->way == TILEWRIGHT_XPULPV2_COPIED) {
         advance_one_by_one(taps, y, place, job);
         return 1;
     }
-    set_runs(taps, job, 1);
-    if (is_words) {
-        fours = smaller(fours, taps->most);
-        copy_fours(taps, column, fours);
+    set_runs(taps, job, is_dense);
+    if (!is_dense) {
+        fours = 1;
+        point_apart(taps, column);
     } else {
         point_four(taps, column);
         if (fours > 1) {
-            fours = smaller(fours, (room - 1) / (TILEWRIGHT_BLOCK * across) + 1);
+            fours = tilewright_smaller(fours, (room - 1) / (TILEWRIGHT_BLOCK * across) + 1);
         }
     }
     uint8_t *at = place->at;

@@ -137,9 +137,12 @@ static void compare_sums(tilewright_xpulpv2_block *assembler, tilewright_xpulpv2
     }
 }
 
+/* `clip`: how the function clamps. Pairs of columns need neighbouring windows and fourth weights of
+ * zero. */
 static void plane_of(struct tilewright_xpulpv2_plane *plane, uint32_t which, uint32_t seed,
-                     int32_t is_folded)
+                     int32_t is_folded, enum tilewright_xpulpv2_clip clip, int32_t may_pair)
 {
+    static int8_t short_rows[12];
     state = seed;
     memset(plane, 0, sizeof *plane);
     plane->bytes = x + between(0, 9);
@@ -158,19 +161,33 @@ static void plane_of(struct tilewright_xpulpv2_plane *plane, uint32_t which, uin
     plane->out_down = 4 * plane->columns;
     plane->minimum = between(-128, 0);
     plane->maximum = between(1, 255);
+    if (clip == TILEWRIGHT_XPULPV2_CLIP_ABOVE_ZERO) {
+        plane->minimum = 0;
+    } else if (clip == TILEWRIGHT_XPULPV2_CLIP_AROUND_ZERO) {
+        plane->minimum = -plane->maximum - 1;
+    }
+    if (may_pair != 0 && plane->down == plane->pitch && plane->across == 1) {
+        for (int32_t i = 0; i < 12; i++) {
+            short_rows[i] = i % 4 == 3 ? 0 : (int8_t)weights[i];
+        }
+        plane->weights = short_rows;
+        plane->pairs = between(0, plane->columns / 2);
+        plane->columns -= 2 * plane->pairs;
+    }
 }
 
 /* `is_folded`: for functions that take no bias. */
 static void compare_planes(tilewright_xpulpv2_column *assembler,
-                           tilewright_xpulpv2_column *reference, int32_t is_folded)
+                           tilewright_xpulpv2_column *reference, int32_t is_folded,
+                           enum tilewright_xpulpv2_clip clip, int32_t may_pair)
 {
     struct tilewright_xpulpv2_plane plane;
     fill_rows();
     const uint32_t seed = state;
     memset(y, 0, sizeof y);
-    plane_of(&plane, 0, seed, is_folded);
+    plane_of(&plane, 0, seed, is_folded, clip, may_pair);
     reference(&plane);
-    plane_of(&plane, 1, seed, is_folded);
+    plane_of(&plane, 1, seed, is_folded, clip, may_pair);
     assembler(&plane);
     cases++;
     if (memcmp(y[0], y[1], Y_BYTES) != 0) {
@@ -178,15 +195,19 @@ static void compare_planes(tilewright_xpulpv2_column *assembler,
     }
 }
 
-#define COMPARE_PLANE(shape, kind, is_folded)                                                      \
+#define COMPARE_PLANE(shape, kind, is_folded, clip, may_pair)                                      \
     compare_planes(tilewright_xpulpv2_##shape##_##kind##_signed,                                   \
-                   reference_##shape##_##kind##_signed, is_folded);                                \
+                   reference_##shape##_##kind##_signed, is_folded, clip, may_pair);                \
     compare_planes(tilewright_xpulpv2_##shape##_##kind##_unsigned,                                 \
-                   reference_##shape##_##kind##_unsigned, is_folded)
-#define COMPARE_PLANES(shape)                                                                      \
-    COMPARE_PLANE(shape, sums, 0);                                                                 \
-    COMPARE_PLANE(shape, folded, 1);                                                               \
-    COMPARE_PLANE(shape, high, 0)
+                   reference_##shape##_##kind##_unsigned, is_folded, clip, may_pair)
+#define COMPARE_PLANES(shape, pairs)                                                               \
+    COMPARE_PLANE(shape, sums, 0, TILEWRIGHT_XPULPV2_CLIP_BOTH, pairs);                            \
+    COMPARE_PLANE(shape, folded_both, 1, TILEWRIGHT_XPULPV2_CLIP_BOTH, pairs);                     \
+    COMPARE_PLANE(shape, folded_around, 1, TILEWRIGHT_XPULPV2_CLIP_AROUND_ZERO, pairs);            \
+    COMPARE_PLANE(shape, folded_above, 1, TILEWRIGHT_XPULPV2_CLIP_ABOVE_ZERO, pairs);              \
+    COMPARE_PLANE(shape, high_both, 0, TILEWRIGHT_XPULPV2_CLIP_BOTH, pairs);                       \
+    COMPARE_PLANE(shape, high_around, 0, TILEWRIGHT_XPULPV2_CLIP_AROUND_ZERO, pairs);              \
+    COMPARE_PLANE(shape, high_above, 0, TILEWRIGHT_XPULPV2_CLIP_ABOVE_ZERO, pairs)
 
 static void vector_of(struct tilewright_xpulpv2_vector *vector, uint32_t which, uint32_t seed)
 {
@@ -232,13 +253,16 @@ static void compare_vectors(tilewright_xpulpv2_vectors *assembler,
 static void compare_spread(void)
 {
     const int32_t stride = between(4, 40);
-    const int32_t fours = between(1, 9);
-    const int32_t apart = between(4 * fours, 200);
+    const int32_t pixels = between(4, 19);
+    const int32_t count = between(1, 3);
+    const int32_t pitch = between(pixels, 24);
+    const int32_t apart = between(pitch * count, 100);
+    const int32_t row_stride = between(1, 200);
     const uint8_t *const from = x + between(0, 9);
     const int32_t at = between(0, 5);
     memset(y, 0, sizeof y);
-    reference_spread(y[0] + at, from, stride, apart, fours);
-    tilewright_xpulpv2_spread(y[1] + at, from, stride, apart, fours);
+    reference_spread(y[0] + at, from, stride, apart, pixels, count, pitch, row_stride);
+    tilewright_xpulpv2_spread(y[1] + at, from, stride, apart, pixels, count, pitch, row_stride);
     cases++;
     if (memcmp(y[0], y[1], Y_BYTES) != 0) {
         differences++;
@@ -261,9 +285,9 @@ static void work(void *argument)
         compare(tilewright_xpulpv2_high_signed, reference_high_signed, &tilewright_rule_high);
         compare(tilewright_xpulpv2_high_unsigned, reference_high_unsigned, &tilewright_rule_high);
         compare_spread();
-        COMPARE_PLANES(plane);
-        COMPARE_PLANES(five);
-        COMPARE_PLANES(seven);
+        COMPARE_PLANES(plane, 1);
+        COMPARE_PLANES(five, 0);
+        COMPARE_PLANES(seven, 0);
         compare_vectors(tilewright_xpulpv2_vector_sums_signed, reference_vector_sums_signed, 1);
         compare_vectors(tilewright_xpulpv2_vector_sums_unsigned, reference_vector_sums_unsigned, 1);
         compare_vectors(tilewright_xpulpv2_vector_folded_signed, reference_vector_folded_signed, 0);

@@ -97,7 +97,7 @@ def test_each_rule_in_the_interpreter(kind: str, rule: str) -> None:
         ("conv", "layer", "(int8_t)(RS1 >> shift) * (int8_t)", "(uint8_t)(RS1 >> shift) * (int8_t)"),
         ("conv", "folded", "hart->x[in->rd] + RS1) >>", "hart->x[in->rd] - RS1) >>"),
         ("depthwise", "folded", "hart->x[in->rd] + RS1 * RS2", "hart->x[in->rd] - RS1 * RS2"),
-        ("depthwise", "high", "(int32_t)RS1 < (int32_t)RS2 ? RS1 : RS2", "RS1 < RS2 ? RS1 : RS2"),
+        ("depthwise", "high", "limited(RS1, (int32_t)~RS2, (int32_t)RS2)", "limited(RS1, 0, (int32_t)RS2)"),
     ],
 )
 def test_a_wrong_instruction_is_seen(kind: str, rule: str, old: str, new: str, tmp_path: Path) -> None:

@@ -14,14 +14,14 @@ from tilewright.kernels.kernel import ConstantOperand, Declaration, Kernel, Kern
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.requantization import LayerLimits, rule_of
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
-from tilewright.kernels.scalar.spatial_integer import IntegerConv, integer_conv
+from tilewright.kernels.scalar.spatial_integer import IntegerConv, integer_conv, padded_extents
 from tilewright.kernels.xpulpv2 import depthwise as depthwise_xpulpv2
 from tilewright.kernels.xpulpv2 import family as xpulpv2
 from tilewright.kernels.xpulpv2.vectors import pointwise
 from tilewright.operators.nest import Nest, along
 from tilewright.plan import Core
 
-SOURCES = ("conv_xpulpv2.c", "xpulpv2_taps.c", *xpulpv2.SOURCES)
+SOURCES = ("conv_xpulpv2.c", "xpulpv2_planar.c", "xpulpv2_taps.c", *xpulpv2.SOURCES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,9 @@ PIXEL_SCRATCH_POINTERS = _TAPS_POINTERS + _RUN_POINTERS + 1
 
 _PLANES_BYTES = 448
 """Most bytes of scratch into which C copies the words of more than four pixels at once (planar convolutions)."""
+
+_CALL_CYCLES, _PLANES_CYCLES = 2000.0, 5300.0
+"""Cycles of a call beside what it computes: where taps are read in x or copied from it, or copied from planes."""
 
 _MOST_FOURS = 4
 """The most groups of four pixels that C copies at once."""
@@ -206,9 +209,16 @@ class _Words:
         has_padding = self.given.padding != NO_PADDING
         if self.given.is_direct:
             return _TAPS_BYTES + (columns * inputs if has_padding else 0)
-        padding = words(columns) if self.given.is_planar else words(inputs)
         copies = self._fours(steps) * BLOCK * self.slot_bytes(steps)
-        return _TAPS_BYTES + (padding if has_padding else 0) + copies
+        if self.given.is_planar:
+            return _TAPS_BYTES + inputs * self._plane_bytes(steps) + copies
+        return _TAPS_BYTES + (words(inputs) if has_padding else 0) + copies
+
+    def _plane_bytes(self, steps: TileSteps) -> int:
+        """Bytes of the padded rows of one channel of x that a tile reads."""
+        rows, columns = padded_extents(self.nest, self.given.windows, steps)
+        taps = self.kernel[1]
+        return rows * words(columns - taps + words(taps))
 
     def _fours(self, steps: TileSteps) -> int:
         """Groups of four pixels that are copied at once."""
@@ -224,36 +234,49 @@ class _Words:
 
     def cycles(self, steps: TileSteps) -> float:
         """Cycles of a call on a tile with these steps, fitted to measurements on pulp-open."""
-        nest, (rows, columns), direct = self.nest, self.kernel, self.given.is_direct
+        nest, (rows, _), direct = self.nest, self.kernel, self.given.is_direct
         slot_words = self.slot_bytes(steps) // 4
         images = steps_product(nest, steps, "n", "group")
         fours = images * -(-steps_product(nest, steps, "oh", "ow") // BLOCK)
-        apart = min(fours, images * self._fours_apart(steps))
         share = steps_product(nest, steps, "ic") / nest.dimension("ic").extent
         block = xpulpv2.block_cycles(rule_of(self.given.finish), slot_words, rows if direct else 1, share)
         together = 50.0 + (20.0 * rows if direct else self._copy_cycles(steps))
         channel_blocks = xpulpv2.channel_blocks(nest, steps, "oc")
-        alone = 450.0 + 60.0 * rows + 50.0 * slot_words
-        if direct:
-            more_runs = rows * (columns - 1)
-            alone = 300.0 + 60.0 * (rows * columns) + 16.0 * more_runs * channel_blocks
-            alone += 440.0 if rows * columns == 1 else 0.0
-        return 2000.0 + fours * (channel_blocks * block + together) + apart * alone
+        apart = self._planes_cycles(steps) if self.given.is_planar else self._apart_cycles(steps, fours)
+        begin = _PLANES_CYCLES if self.given.is_planar else _CALL_CYCLES
+        return begin + fours * (channel_blocks * block + together) + apart
+
+    def _apart_cycles(self, steps: TileSteps, fours: int) -> float:
+        """Cycles of all groups of four pixels, of ``fours``, for which C computes each address."""
+        images = steps_product(self.nest, steps, "n", "group")
+        across, beside = (min(fours, images * count) for count in self._fours_apart(steps))
+        (rows, columns), slot_words = self.kernel, self.slot_bytes(steps) // 4
+        if not self.given.is_direct:
+            return (across + beside) * (450.0 + 60.0 * rows + 50.0 * slot_words)
+        runs = 16.0 * rows * (columns - 1) * xpulpv2.channel_blocks(self.nest, steps, "oc")
+        one_by_one = 300.0 + 60.0 * (rows * columns) + (440.0 if rows * columns == 1 else 0.0)
+        return across * (one_by_one + runs) + beside * (150.0 + 30.0 * (rows * columns) + runs)
+
+    def _planes_cycles(self, steps: TileSteps) -> float:
+        """Cycles in which C copies x into planes."""
+        rows, columns = padded_extents(self.nest, self.given.windows, steps)
+        images = steps_product(self.nest, steps, "n", "group")
+        return images * steps_product(self.nest, steps, "ic") * rows * (25.0 + 1.5 * columns)
 
     def _copy_cycles(self, steps: TileSteps) -> float:
         """Cycles for the words of four pixels that C copies to scratch: by columns, or tap by tap."""
         if self.given.is_planar:
-            return 400.0 + 22.0 * (self.slot_bytes(steps) // 4)
+            return 250.0 + 25.0 * (self.slot_bytes(steps) // 4)
         rows, columns = self.kernel
         return rows * columns * (170.0 + 17.0 * steps_product(self.nest, steps, "ic"))
 
-    def _fours_apart(self, steps: TileSteps) -> int:
+    def _fours_apart(self, steps: TileSteps) -> tuple[int, int]:
         """Groups of four pixels of an image for which C computes each address: across rows, and beside padding."""
         rows, columns = steps_product(self.nest, steps, "oh"), steps_product(self.nest, steps, "ow")
         flat = self.kernel == (1, 1) and tuple(self.given.windows.strides) == (1, 1)
         if flat and columns == self.nest.dimension("ow").extent:
-            return 1
-        return rows * ((2 if self.kernel[1] > 1 else 0) + (1 if columns % BLOCK else 0))
+            return 1, 0
+        return rows * (1 if columns % BLOCK else 0), rows * (2 if self.kernel[1] > 1 else 0)
 
 
 def _scratch(pointer_bytes: int) -> ScratchOf:
@@ -285,6 +308,6 @@ DECLARATION = Declaration(
             f"xpulpv2_{rule.value}_{sign}" for rule in xpulpv2.FINISHED for sign in ("signed", "unsigned")
         )
     },
-    stack_bytes={"conv_xpulpv2_rescale": 528},
+    stack_bytes={"conv_xpulpv2_rescale": 544},
     gcc_options={"conv_xpulpv2.c": ("-Os",)},
 )

@@ -12,12 +12,12 @@ from tilewright.kernels.c_structs import CStruct, CType, LineRule
 from tilewright.kernels.integer import steps_product, words
 from tilewright.kernels.kernel import ConstantOperand, Declaration, Kernel, KernelChoice, Packing, TileSteps
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
-from tilewright.kernels.requantization import LayerLimits, Rule
+from tilewright.kernels.requantization import Finish, LayerLimits, Rule
 from tilewright.kernels.scalar.geometry import PlaneWindows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, PaddedInput, padded_extents
 from tilewright.operators.nest import Nest, along, whole
 
-SOURCES = ("depthwise_xpulpv2.c", "xpulpv2_plane.c", "integer_core.c", "integer_finish.c")
+SOURCES = ("depthwise_xpulpv2.c", "xpulpv2_plane.c", "xpulpv2_spread.c", "integer_core.c", "integer_finish.c")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,27 @@ _WORD = 4
 _BY_ASSEMBLER = {Rule.FOLDED: "folded", Rule.HIGH: "high", Rule.LAYER: "high"}
 """Rule to the name, without prefix, of the assembler function that finishes sums; LAYER and HIGH share one."""
 
-_SUM_CYCLES = {3: 14.4, 5: 34.4, 7: 46.7}
-"""Rows of a window to cycles of an output whose sum ``folded`` finishes."""
+_SUM_CYCLES = {3: 12.4, 5: 33.4, 7: 45.7}
+"""Rows of a window to cycles of an output whose sum ``folded`` finishes, without the clamp's second instruction."""
 _FINISH_CYCLES = {"folded": 0.0, "high": 4.2}
 """Name of the assembler function that finishes to its cycles for an output beyond those of ``folded``."""
+_CLIPS = {"both": 1.0, "around": 0.0, "above": 0.0}
+"""Clamps by p.max and p.min, by p.clipr to [-maximum - 1, maximum], by p.clipur to [0, maximum]; cycles as above."""
 _BY_LINE_CYCLES = 25.6
 """The same where the rule's C function finishes the sums of a column."""
 _RUN_CYCLES, _RUN_BY_LINE_CYCLES = 22.0, 130.0
 """Cycles for the beginning of a row or column of outputs."""
+_LEAST_SLIDE = 6
+"""Rows of y from which on C walks down a tile wider than high, as LEAST_SLIDE in the C file."""
+_SLIDE_CYCLES, _PAIR_CYCLES = 9.75, 17.5
+"""Cycles of an output that keeps two rows of its window from the one above, and of two such neighbours in a row."""
+_CHANNEL_CYCLES = 270.0
+"""Cycles of a channel beside its outputs and its window."""
+_SPREAD_CYCLES, _ROW_CYCLES = 5.9, 2.5
+"""Cycles of four pixels of a channel that are copied to its window, and of a row beside them."""
+_CALL_CYCLES = 2400.0
+_BORDERED = 32
+"""Bytes of a window's row up to which padding is written over all of it, as LEAST_BORDERED in the C file."""
 
 
 def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
@@ -81,7 +94,7 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
                 conv.padded_input,
                 conv.finish.line_rule,
                 f"{_COLUMNS}{shape}_sums_{sign}",
-                "NULL" if rule is None else f"{_COLUMNS}{shape}_{rule}_{sign}",
+                "NULL" if rule is None else f"{_COLUMNS}{shape}_{rule}_{_clip(conv.finish)}_{sign}",
                 conv.finish.layer_limits,
             ),
             multiples={"group": _CHANNELS} if groups > _CHANNELS else {},
@@ -90,11 +103,11 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
     )
 
 
-_LEAST_SLIDE = 6
-"""Rows of y from which on C walks down a tile wider than high, as LEAST_SLIDE in the C file."""
-
-_KEPT_CYCLES = 2.1
-"""Cycles saved by an output that keeps two of the three rows of its window from the one above."""
+def _clip(finish: Finish) -> str:
+    """How assembler clamps (one of ``_CLIPS``): by one instruction where the limits allow it."""
+    if finish.minimum == 0:
+        return "above"
+    return "around" if finish.minimum == -finish.maximum - 1 else "both"
 
 
 def _packed(weights: Array, row_bytes: int) -> Array:
@@ -114,18 +127,31 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     """Cycles of a call on a tile with these steps, fitted to micro-benchmarks on pulp-open."""
     given, nest = choice.given(DepthwiseXpulpv2), choice.nest
     windows = given.x.windows
-    rows, columns = steps_product(nest, steps, "oh"), steps_product(nest, steps, "ow")
-    finish = next((cycles for rule, cycles in _FINISH_CYCLES.items() if f"_{rule}_" in given.finished), None)
-    output = _SUM_CYCLES[windows.kernel[0]] + (_BY_LINE_CYCLES if finish is None else finish)
-    run, runs = (_RUN_BY_LINE_CYCLES, columns) if finish is None else (_RUN_CYCLES, min(rows, columns))
-    slides = windows.kernel[0] == 3 and windows.strides[0] == windows.dilations[0]
-    if slides and finish is not None and rows >= min(columns, _LEAST_SLIDE):
-        output -= _KEPT_CYCLES
-        runs = columns
     rows_of_x, columns_of_x = _held(nest, windows, steps)
-    spread = rows_of_x * (19.4 + 1.5 * columns_of_x)
-    channel = spread + run * runs + output * rows * columns + 122.0
-    return 1850.0 + 3.3 * _window(nest, windows, steps) + steps_product(nest, steps, "n", "group") * channel
+    spread = rows_of_x * (_ROW_CYCLES + _SPREAD_CYCLES * -(-columns_of_x // _WORD))
+    if columns_of_x < _WORD:
+        spread = rows_of_x * (19.4 + 1.5 * columns_of_x)
+    channel = spread + _plane_cycles(given, nest, steps) + _CHANNEL_CYCLES
+    padded, columns = padded_extents(nest, windows, steps)
+    border = _window(nest, windows, steps) if words(columns) + _WORD <= _BORDERED else 112.0 * padded
+    return _CALL_CYCLES + border + steps_product(nest, steps, "n", "group") * channel
+
+
+def _plane_cycles(given: DepthwiseXpulpv2, nest: Nest, steps: TileSteps) -> float:
+    """Cycles of the outputs of a channel."""
+    windows = given.x.windows
+    rows, columns = steps_product(nest, steps, "oh"), steps_product(nest, steps, "ow")
+    if given.finished == "NULL":
+        output = _SUM_CYCLES[windows.kernel[0]] + _BY_LINE_CYCLES
+        return _RUN_BY_LINE_CYCLES * columns + output * rows * columns
+    finish = sum(cycles for rule, cycles in _FINISH_CYCLES.items() if f"_{rule}_" in given.finished)
+    finish += sum(cycles for clip, cycles in _CLIPS.items() if f"_{clip}_" in given.finished)
+    slides = windows.kernel[0] == 3 and windows.strides[0] == windows.dilations[0]
+    if not slides or rows < min(columns, _LEAST_SLIDE):
+        return _RUN_CYCLES * min(rows, columns) + (_SUM_CYCLES[windows.kernel[0]] + finish) * rows * columns
+    pairs = columns // 2 if windows.strides[1] == 1 and windows.kernel[1] < _WORD else 0
+    pair = _RUN_CYCLES + (_PAIR_CYCLES + 2.0 * finish) * rows
+    return pairs * pair + (columns - 2 * pairs) * (_RUN_CYCLES + (_SLIDE_CYCLES + finish) * rows)
 
 
 def _held(nest: Nest, windows: PlaneWindows, steps: TileSteps) -> tuple[int, int]:
@@ -155,8 +181,9 @@ DECLARATION = Declaration(
         "tilewright_xpulpv2_column": tuple(
             f"xpulpv2_{shape}_{kind}_{sign}"
             for shape in _SHAPES.values()
-            for kind in ("sums", "folded", "high")
+            for kind in ("sums", *(f"{rule}_{clip}" for rule in _FINISH_CYCLES for clip in _CLIPS))
             for sign in ("signed", "unsigned")
         )
     },
+    stack_bytes={"depthwise_xpulpv2_rescale": 544},
 )

@@ -1597,15 +1597,27 @@ void tilewright_conv_xpulpv2(const struct tilewright_conv_xpulpv2_attributes *at
     const struct tilewright_view *operands, uint32_t flags);
 
 tilewright_xpulpv2_column tilewright_xpulpv2_plane_sums_signed,
-    tilewright_xpulpv2_plane_sums_unsigned, tilewright_xpulpv2_plane_folded_signed,
-    tilewright_xpulpv2_plane_folded_unsigned, tilewright_xpulpv2_plane_high_signed,
-    tilewright_xpulpv2_plane_high_unsigned, tilewright_xpulpv2_five_sums_signed,
-    tilewright_xpulpv2_five_sums_unsigned, tilewright_xpulpv2_five_folded_signed,
-    tilewright_xpulpv2_five_folded_unsigned, tilewright_xpulpv2_five_high_signed,
-    tilewright_xpulpv2_five_high_unsigned, tilewright_xpulpv2_seven_sums_signed,
-    tilewright_xpulpv2_seven_sums_unsigned, tilewright_xpulpv2_seven_folded_signed,
-    tilewright_xpulpv2_seven_folded_unsigned, tilewright_xpulpv2_seven_high_signed,
-    tilewright_xpulpv2_seven_high_unsigned;
+    tilewright_xpulpv2_plane_sums_unsigned, tilewright_xpulpv2_plane_folded_both_signed,
+    tilewright_xpulpv2_plane_folded_both_unsigned, tilewright_xpulpv2_plane_folded_around_signed,
+    tilewright_xpulpv2_plane_folded_around_unsigned, tilewright_xpulpv2_plane_folded_above_signed,
+    tilewright_xpulpv2_plane_folded_above_unsigned, tilewright_xpulpv2_plane_high_both_signed,
+    tilewright_xpulpv2_plane_high_both_unsigned, tilewright_xpulpv2_plane_high_around_signed,
+    tilewright_xpulpv2_plane_high_around_unsigned, tilewright_xpulpv2_plane_high_above_signed,
+    tilewright_xpulpv2_plane_high_above_unsigned, tilewright_xpulpv2_five_sums_signed,
+    tilewright_xpulpv2_five_sums_unsigned, tilewright_xpulpv2_five_folded_both_signed,
+    tilewright_xpulpv2_five_folded_both_unsigned, tilewright_xpulpv2_five_folded_around_signed,
+    tilewright_xpulpv2_five_folded_around_unsigned, tilewright_xpulpv2_five_folded_above_signed,
+    tilewright_xpulpv2_five_folded_above_unsigned, tilewright_xpulpv2_five_high_both_signed,
+    tilewright_xpulpv2_five_high_both_unsigned, tilewright_xpulpv2_five_high_around_signed,
+    tilewright_xpulpv2_five_high_around_unsigned, tilewright_xpulpv2_five_high_above_signed,
+    tilewright_xpulpv2_five_high_above_unsigned, tilewright_xpulpv2_seven_sums_signed,
+    tilewright_xpulpv2_seven_sums_unsigned, tilewright_xpulpv2_seven_folded_both_signed,
+    tilewright_xpulpv2_seven_folded_both_unsigned, tilewright_xpulpv2_seven_folded_around_signed,
+    tilewright_xpulpv2_seven_folded_around_unsigned, tilewright_xpulpv2_seven_folded_above_signed,
+    tilewright_xpulpv2_seven_folded_above_unsigned, tilewright_xpulpv2_seven_high_both_signed,
+    tilewright_xpulpv2_seven_high_both_unsigned, tilewright_xpulpv2_seven_high_around_signed,
+    tilewright_xpulpv2_seven_high_around_unsigned, tilewright_xpulpv2_seven_high_above_signed,
+    tilewright_xpulpv2_seven_high_above_unsigned;
 
 /* Depthwise convolution of 8-bit tensors by words of a window. */
 struct tilewright_depthwise_xpulpv2_attributes {

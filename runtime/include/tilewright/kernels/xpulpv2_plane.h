@@ -24,12 +24,16 @@ struct tilewright_xpulpv2_plane {
     int32_t out_down, out_across;
     int32_t rows, columns; /* 1 at least; columns are counted down to 0 */
     int32_t minimum, maximum;
+    /* Pairs of neighbouring columns before `columns`, which then may be 0; counted down to 0. Their
+     * taps lie in the same words: across is 1, down is pitch and the fourth weights are zero. */
+    int32_t pairs;
 };
 
-/* Copies 4 * fours pixels (at least four) of four channels, which lie side by side at `from` and
- * are `stride` bytes apart, to four rows that are `apart` bytes apart. */
+/* Copies rows of `pixels` pixels (at least four) of four channels. Those of a pixel lie side by
+ * side, pixels are `stride` bytes apart, rows `row_stride` bytes. Each channel becomes rows of
+ * bytes that are `pitch` apart; channels are `apart` bytes apart. */
 void tilewright_xpulpv2_spread(uint8_t *to, const uint8_t *from, int32_t stride, int32_t apart,
-                               int32_t fours);
+                               int32_t pixels, int32_t rows, int32_t pitch, int32_t row_stride);
 
 #ifdef __cplusplus
 }

@@ -17,6 +17,8 @@
 #define XPULPV2_LOAD_WORD(to, at) ".insn i 0x0b, 2, " to ", 4(" at ")\n"
 /* p.lw by register: the address moves on by `step`. */
 #define XPULPV2_LOAD_WORD_STEP(to, at, step) ".insn r 0x0b, 7, 0x10, " to ", " at ", " step "\n"
+/* p.sw by register: stores a word at the address `at`, which moves on by `step`. */
+#define XPULPV2_STORE_WORD_STEP(from, at, step) ".insn r 0x2b, 6, 0, " step ", " at ", " from "\n"
 /* p.sb: stores a byte at the address `at`, which moves on by 1. */
 #define XPULPV2_STORE_BYTE(from, at) ".insn s 0x2b, 0, " from ", 1(" at ")\n"
 

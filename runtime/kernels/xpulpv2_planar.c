@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tilewright/kernels/xpulpv2_taps.h"
+
+#include "tilewright/kernels/xpulpv2_words.h"
+
+enum { CHANNEL = 1, HEIGHT = 2, WIDTH = 3 };
+enum { WORD = 4 };
+
+/* Copies a word of each row of the kernel for four pixels: `rows` rows that are `pitch` bytes apart
+ * in the plane and `apart` bytes in slots, which are `slot_bytes` apart. All pointers move on. */
+#if defined(__riscv) && __riscv_xlen == 32
+
+/* clang-format off */
+#define COPY_ROWS(to, a, b, c, d, rows, pitch, slot_bytes, apart)                                  \
+    do {                                                                                           \
+        int32_t word_a, word_b, word_c, word_d;                                                    \
+        __asm__ volatile(                                                                          \
+            XPULPV2_LOOP("%[count]", "16")                                                         \
+            XPULPV2_LOAD_WORD_STEP("%[wa]", "%[pa]", "%[down]")                                    \
+            XPULPV2_LOAD_WORD_STEP("%[wb]", "%[pb]", "%[down]")                                    \
+            XPULPV2_LOAD_WORD_STEP("%[wc]", "%[pc]", "%[down]")                                    \
+            XPULPV2_LOAD_WORD_STEP("%[wd]", "%[pd]", "%[down]")                                    \
+            XPULPV2_STORE_WORD_STEP("%[wa]", "%[at]", "%[slot]")                                   \
+            XPULPV2_STORE_WORD_STEP("%[wb]", "%[at]", "%[slot]")                                   \
+            XPULPV2_STORE_WORD_STEP("%[wc]", "%[at]", "%[slot]")                                   \
+            XPULPV2_STORE_WORD_STEP("%[wd]", "%[at]", "%[back]")                                   \
+            XPULPV2_LOOP_END                                                                       \
+            : [pa] "+r"(a), [pb] "+r"(b), [pc] "+r"(c), [pd] "+r"(d), [at] "+r"(to),               \
+              [wa] "=&r"(word_a), [wb] "=&r"(word_b), [wc] "=&r"(word_c), [wd] "=&r"(word_d)       \
+            : [count] "r"(rows), [down] "r"(pitch), [slot] "r"(slot_bytes),                        \
+              [back] "r"((apart) - 3 * (slot_bytes))                                               \
+            : "memory");                                                                           \
+    } while (0)
+/* clang-format on */
+
+#else
+
+#define COPY_ROWS(to, a, b, c, d, rows, pitch, slot_bytes, apart)                                  \
+    for (int32_t row = 0; row < (rows); row++) {                                                   \
+        tilewright_xpulpv2_put(to, tilewright_xpulpv2_word(a));                                    \
+        tilewright_xpulpv2_put((to) + (slot_bytes), tilewright_xpulpv2_word(b));                   \
+        tilewright_xpulpv2_put((to) + 2 * (slot_bytes), tilewright_xpulpv2_word(c));               \
+        tilewright_xpulpv2_put((to) + 3 * (slot_bytes), tilewright_xpulpv2_word(d));               \
+        (a) += (pitch);                                                                            \
+        (b) += (pitch);                                                                            \
+        (c) += (pitch);                                                                            \
+        (d) += (pitch);                                                                            \
+        (to) += (apart);                                                                           \
+    }
+
+#endif
+
+void tilewright_xpulpv2_copy_pixel(const struct tilewright_xpulpv2_taps *taps, uint8_t *slot,
+                                   const uint8_t *from)
+{
+    const int32_t rows = taps->kernel[0];
+    const int32_t pitch = taps->dilations[0] * taps->x_stride;
+    for (int32_t c = taps->inputs; c > 0; c--) {
+        for (int32_t kh = 0; kh < rows; kh++) {
+            tilewright_xpulpv2_copy_words(slot, from + kh * pitch, taps->run_bytes);
+            slot += taps->kernel[1];
+        }
+        from += taps->x_channel_stride;
+    }
+}
+
+void tilewright_xpulpv2_copy_four(const struct tilewright_xpulpv2_taps *taps, uint8_t *slot,
+                                  const uint8_t *const *from)
+{
+    const uint8_t *a = from[0], *b = from[1], *c = from[2], *d = from[3];
+    const int32_t rows = taps->kernel[0];
+    const int32_t columns = taps->kernel[1];
+    const int32_t slot_bytes = taps->slot_bytes;
+    const int32_t pitch = taps->dilations[0] * taps->x_stride;
+    const int32_t further = taps->x_channel_stride - rows * pitch;
+
+    for (int32_t channels = taps->inputs; channels > 0; channels--) {
+        COPY_ROWS(slot, a, b, c, d, rows, pitch, slot_bytes, columns);
+        a += further;
+        b += further;
+        c += further;
+        d += further;
+    }
+}
+
+void tilewright_xpulpv2_planes(const struct tilewright_xpulpv2_taps *taps,
+                               const struct tilewright_view *y,
+                               const struct tilewright_xpulpv2_place *place)
+{
+    const int32_t channel_stride = taps->x->shape->stride[CHANNEL];
+    /* 1; a compiler that knew would call memmove. */
+    const int32_t column_stride = taps->x->shape->stride[WIDTH];
+    const int32_t pitch = taps->x_stride;
+    const int32_t plane = taps->x_channel_stride;
+    const int32_t span = (taps->y_columns - 1) * taps->strides[1] + taps->kernel[1];
+    /* Columns of a plane that lie before x, and those that x has. */
+    const int32_t before = taps->first_column < 0 ? -taps->first_column : 0;
+    const int32_t skipped = taps->first_column + before;
+    const int32_t held = tilewright_smaller(taps->x_columns - skipped, span - before);
+    const int32_t words = held / WORD * WORD;
+    int32_t row = y->shape->origin[HEIGHT] * taps->strides[0] + taps->first_row;
+    uint8_t *to = taps->padding_row + before;
+
+    for (int32_t left = plane; left > 0 && held > 0; left -= pitch) {
+        if ((uint32_t)(row - taps->x_row) < (uint32_t)taps->x_rows) {
+            const uint8_t *from = tilewright_row(taps->x, HEIGHT, row) + place->offset_in + skipped;
+            for (int32_t c = 0; c < taps->inputs; c++) {
+                tilewright_xpulpv2_copy_words(to + c * plane, from, words);
+                tilewright_xpulpv2_copy_bytes(to + c * plane + words, from + words, column_stride,
+                                              held - words);
+                from += channel_stride;
+            }
+        }
+        to += pitch;
+        row++;
+    }
+}
