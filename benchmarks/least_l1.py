@@ -3,12 +3,13 @@
     python benchmarks/least_l1.py --corpus FOLDER [--network TEXT]... [--markdown FILE]
 
 Every network is planned for qemu-virt-rv32 with one byte of l1, then with as many bytes as each error names, until a
-plan fits. The last error names the layer and its buffers. sweep.py runs the plans of these sizes.
+plan fits. The last error names the layer and its largest buffer. sweep.py runs the plans of these sizes.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,8 +23,6 @@ from tilewright.options import CompileOptions
 from tilewright.pipeline import plan_model
 
 PLATFORM = "qemu-virt-rv32"
-LARGEST = 3
-"""Buffers that are shown of the layer that decides."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +38,8 @@ class Least:
         if self.refused:
             return f"| {self.name} | | {self.refused} |"
         layer, _, alive = self.decided_by.partition(", step ")
-        buffers = alive.partition("alive: ")[2].split(", ")
-        named = ", ".join(short(buffer) for buffer in buffers[:LARGEST])
-        return f"| {self.name} | {self.size_bytes:,} | {layer}: {named} |"
+        largest = re.split(r", (?=\D)", alive.partition("alive: ")[2])[0]
+        return f"| {self.name} | {self.size_bytes:,} | {layer}: {short(largest)} |"
 
 
 def short(buffer: str) -> str:
