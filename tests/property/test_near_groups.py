@@ -10,10 +10,12 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.firmware import needs_host_compiler
 from support.forced import late_tiles
 from support.mutants import Subject, Verdicts, judge, outputs, subject
+from support.onnx_models import ModelBuilder
 from support.random_groups import random_columns, random_rows
 from support.random_hourglass import random_hourglass
 from support.random_model import RandomModel
@@ -27,14 +29,14 @@ Grown = Callable[[int], RandomModel]
 
 NETWORKS: tuple[tuple[Grown, int, float], ...] = (
     (random_rows, 0, 3.5),
-    (random_rows, 1, 1),
+    (random_rows, 1, 3.5),
     (random_rows, 5, 1.5),
     (random_rows, 6, 2.2),
-    (random_rows, 7, 1.5),
-    (random_columns, 1, 1.5),
+    (random_rows, 7, 2.8),
+    (random_columns, 1, 3.5),
     (random_columns, 1, 2.2),
-    (random_columns, 4, 3.5),
-    (random_columns, 7, 3.5),
+    (random_columns, 4, 2.2),
+    (random_columns, 7, 6),
 )
 """Random networks with the least size of l1 in which they fit times a number: in all of them groups save copies."""
 
@@ -114,6 +116,23 @@ def test_groups_move_fewer_bytes(sample: list[tuple[Path, Subject]], tmp_path: P
         apart = near(model, tmp_path, times, groups=Groups.OFF)
         assert not groups(apart.plan)
         assert moved(found.plan) < moved(apart.plan)
+
+
+def test_a_group_begins_with_a_convolution_of_planes(tmp_path: Path) -> None:
+    """Its kernel could add up channels part by part; it is to make rows all the same."""
+    chance, build = np.random.default_rng(0), ModelBuilder()
+    scale, zero = build.constant(np.float32(0.01)), build.constant(np.int8(0))
+    name = build.dequantize(build.input("x", [1, 3, 24, 24], np.int8), 0.05)
+    for channels in ((16, 3), (16, 16)):
+        stored_weights = build.constant(chance.integers(-127, 127, (*channels, 3, 3), np.int8))
+        weights = build.node("DequantizeLinear", stored_weights, scale, zero)
+        name = build.node("Conv", name, weights, kernel_shape=[3, 3], pads=[1, 1, 1, 1])
+        name = build.quantize(name, 0.05, output="y") if channels[1] == 16 else build.requantized(name, 0.05)
+    model = tmp_path / "planes" / "net.onnx"
+    model.parent.mkdir()
+    model.write_bytes(build.model("y", dtypes={"y": np.int8}).SerializeToString())
+    (layer,) = groups(near(model, tmp_path, 16).plan)
+    assert len(layer.stages) == 2
 
 
 def test_no_group_is_taken_that_saves_nothing(tmp_path: Path) -> None:

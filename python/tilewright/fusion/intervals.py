@@ -21,6 +21,7 @@ from tilewright.fusion.homes_alive import Alive, alive_homes
 from tilewright.fusion.kernel_ways import KernelWay, leaner, with_less_scratch
 from tilewright.fusion.streams import Stream, stream_of
 from tilewright.fusion.timing import Timed, Timetable
+from tilewright.plan import BufferKind
 from tilewright.storage.homes import Homes
 from tilewright.storage.lives import Life
 from tilewright.tiling.operand import TileOperand
@@ -201,7 +202,7 @@ def layers_of(
         keeping: whether layers take kernels that keep rows of their input, where they have such.
     """
     ways = [(problem, *(others[number] if others else ())) for number, problem in enumerate(problems)]
-    found = [[None if _leaves_state(way[0], homes) else stream_of(problem) for problem in way] for way in ways]
+    found = [_streams(way, homes) for way in ways]
     streams = [_preferred(own, keeping=keeping) for own in found]
     alike = {
         number: [
@@ -213,10 +214,32 @@ def layers_of(
     }
     whole = frozenset(number for number, own in enumerate(found) if own[0] != streams[number])
     less = {
-        number: [problem for problem in own if streams[number] is not None and stream_of(problem) == streams[number]]
+        number: [
+            problem
+            for problem, stream in zip(own, _streams(own, homes), strict=True)
+            if stream is not None and stream == streams[number]
+        ]
         for number, own in enumerate(spare)
     }
     return Layers(problems, streams, alive_homes(problems, homes, lives), alike, less, whole)
+
+
+def _streams(way: Sequence[TilingProblem], homes: Homes) -> list[Stream | None]:
+    """A layer with each of its kernels as a stream.
+
+    A layer that reads an image of the caller is the first of a group, and of sums nothing can be read: a convolution
+    of an image in planes, which could add up its channels, makes rows.
+    """
+    return [
+        None if _leaves_state(problem, homes) else stream_of(problem, may_add=not _reads_given(problem, homes))
+        for problem in way
+    ]
+
+
+def _reads_given(problem: TilingProblem, homes: Homes) -> bool:
+    """Whether the caller gives all tensors that a layer reads."""
+    read = [item.tensor for item in problem.operands if not item.write and item.data is None and item.tensor]
+    return all(homes.kinds[homes.roots[tensor]] is BufferKind.INPUT for tensor in read)
 
 
 def _preferred(streams: Sequence[Stream | None], *, keeping: bool) -> Stream | None:

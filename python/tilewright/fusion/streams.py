@@ -92,8 +92,10 @@ class Stream:
 _fraction = lru_cache(maxsize=1024)(Fraction)
 
 
-def stream_of(problem: TilingProblem) -> Stream | None:
+def stream_of(problem: TilingProblem, *, may_add: bool = True) -> Stream | None:
     """The layer as a stream of rows; None where its kernel cannot compute the result by rows.
+
+    With ``may_add`` False it is no sum over rows where it can make rows.
 
     Rows lie along the outermost axis in memory, so that a block of rows is one piece, of the result or of an input:
     images come and go channels first, while the layers between them have the channels last.
@@ -112,8 +114,11 @@ def stream_of(problem: TilingProblem) -> Stream | None:
         else _sink(problem, result, inputs)
     )
     axis, dimension, reads = next(iter(ways), (axis, dimension, []))
-    if sink is not None or axis is None or dimension is None:
+    has_rows = axis is not None and dimension is not None
+    if sink is not None and (may_add or not has_rows):
         return sink
+    if axis is None or dimension is None:
+        return None
     found = {read.tensor for read in reads}
     return Stream(
         dimension=dimension,
