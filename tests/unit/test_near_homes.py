@@ -64,7 +64,7 @@ def cycles(plan: Plan) -> int:
 
 
 def sizes(model: Path, least: int) -> list[int]:
-    return [least, *(least * 3**step // 2**step for step in (1, 3, 5, 7))]
+    return [least, *(least * 3**step // 2**step for step in (1, 4, 9, 11))]
 
 
 def least_l1(model: Path) -> int:
