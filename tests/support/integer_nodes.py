@@ -71,6 +71,7 @@ SOURCES = (
     "interpolate_integer.c",
     "rvv_block_c.c",
     "add_split.c",
+    "add_scaled.c",
     "dsp_block.c",
     "depthwise_dsp.c",
     "mve_block.c",

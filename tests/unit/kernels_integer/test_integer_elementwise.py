@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from kernel_harness import Ring
 from support.integer_nodes import check, choices_of, integers, limits_of, node_graph, requantize, shifted
-from tilewright.graph import Graph, Requantize, RequantizeShift, Rescale
+from tilewright.graph import Graph, Requantize, RequantizeShift, RequantizeTwice, Rescale
+from tilewright.operators.fixed_point import quantized_multiplier
 
 BROADCASTS = {
     "same": ((2, 3, 4, 5), (2, 3, 4, 5)),
@@ -83,6 +84,36 @@ def evaluate_near_ties(graph: Graph, feeds: dict, multipliers: tuple[float, floa
     near = np.abs(np.abs(real - np.floor(real)) - 0.5) < 2.0**-20
     exact = all(float(m * 64).is_integer() for m in multipliers)
     return int(((got != wanted) & (~near | exact)).sum())
+
+
+def scaled_sum(scales: tuple[float, float, float], dtypes: tuple[str, str, str], sign: int) -> tuple[Graph, dict]:
+    """Every pair of bytes in the arithmetic of LiteRT's ADD and SUB."""
+    a, b = np.meshgrid(
+        *(np.arange(low, high + 1).astype(dtype) for dtype in dtypes[:2] for low, high in [limits_of(dtype)])
+    )
+    widest = 2.0 * max(scales[:2])
+    factors = [quantized_multiplier(scale / widest) for scale in scales[:2]]
+    attributes = {"a_zero_point": 3, "b_zero_point": 17, "left": 20, "sign": sign}
+    for name, (multiplier, shift) in zip("ab", factors, strict=True):
+        attributes |= {f"{name}_multiplier": multiplier, f"{name}_shift": shift}
+    multiplier, shift = quantized_multiplier(widest / ((1 << 20) * scales[2]))
+    epilogue = RequantizeTwice((multiplier,), (shift,), 5, *limits_of(dtypes[2]))
+    return node_graph("ScaledSum", [a, b], (), a.shape, dtypes[2], attributes, epilogue)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("dtypes", [("int8", "int8", "int8"), ("uint8", "int8", "uint8")], ids=str)
+def test_sums_of_products_that_are_rounded_twice(dtypes: tuple[str, str, str], sign: int) -> None:
+    wanted = {
+        (0.0371, 0.0583, 0.0911): "products",
+        # Exact halves are rounded away from zero, as larger multipliers round them too.
+        (0.05, 0.05, 0.1): "products",
+        (0.0875, 0.0514, 0.0594): "scaled",
+    }
+    for scales, name in wanted.items():
+        graph, feeds = scaled_sum(scales, dtypes, sign)
+        found = check(graph, feeds)
+        assert {choice.symbol for choice in found} == {f"tilewright_add_{name}"}
 
 
 @pytest.mark.parametrize("operator", ["Add", "Sub", "Mul"])

@@ -1,4 +1,4 @@
-"""Add and Sub of 8-bit tensors by two products, an addend and a shift in 32 bits (runtime/kernels/binary_integer.c).
+"""Sums of 8-bit tensors by two products, an addend and a shift in 32 bits (runtime/kernels/binary_integer.c).
 
 Before:  y = round(0.31 * (a - 3) + 0.62 * (b + 7)) - 128, limited
 After:   y = ((a ^ 128) * 2600469 + (b ^ 128) * 5200938 - 1543503872) >> 23, limited: equal for all 65,536 pairs
@@ -47,10 +47,14 @@ class AddProducts(CStruct):
 
 def add_products(node: Node, graph: Graph, sign: int) -> tuple[KernelChoice, ...]:
     """The kernel for Add, or with ``sign`` -1 for Sub; none where no numbers give the reference's elements."""
+    return products_for(node, graph, sum_of(node.given(BinaryAttributes), node.epilogue, sign))
+
+
+def products_for(node: Node, graph: Graph, wanted: Sum | None) -> tuple[KernelChoice, ...]:
+    """The kernel for a node that computes ``wanted``; none where no numbers give the reference's elements."""
     tensors = [graph.tensor(name) for name in (*node.inputs, *node.outputs)]
     if any(tensor.dtype not in EIGHT_BIT or len(tensor.shape) > MAX_RANK for tensor in tensors):
         return ()
-    wanted = sum_of(node.given(BinaryAttributes), node.epilogue, sign)
     attributes = None if wanted is None else exact_products(wanted, (tensors[0].dtype, tensors[1].dtype))
     if attributes is None:
         return ()

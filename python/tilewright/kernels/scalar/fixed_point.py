@@ -7,7 +7,8 @@ from typing import Annotated
 
 import numpy as np
 
-from tilewright.graph import DType, Graph, Node, RequantizeTwice
+from tilewright.graph import Array, DType, Graph, Node, RequantizeTwice
+from tilewright.kernels.add_split import Sum
 from tilewright.kernels.c_structs import CStruct, Int32
 from tilewright.kernels.integer import EIGHT_BIT, flat_choice, magnitude, per_element
 from tilewright.kernels.kernel import (
@@ -19,9 +20,10 @@ from tilewright.kernels.kernel import (
     elementwise_over_tensors,
 )
 from tilewright.kernels.requantization import doubled
+from tilewright.kernels.scalar.add_products import products_for
 from tilewright.kernels.scalar.binary_integer import Elements, elements_of
 from tilewright.operators import elementwise
-from tilewright.operators.fixed_point import divided_by_power
+from tilewright.operators.fixed_point import divided_by_power, multiplied
 from tilewright.operators.fixed_softmax import FixedLogSoftmaxAttributes, powers, scaled_differences
 from tilewright.operators.integer_norm import last_axis_nest
 from tilewright.operators.nest import whole
@@ -80,6 +82,35 @@ _OFFSETS = {DType.INT8: 128, DType.UINT8: 0, DType.INT16: 32768}
 
 def add(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for ScaledSum of 8-bit tensors, or of int16 without zero points."""
+    return products_for(node, graph, _sum_of(node)) or _by_factors(node, graph)
+
+
+def _sum_of(node: Node) -> Sum | None:
+    """The sum, whose factors as real numbers are next to what three rounded products give."""
+    given, epilogue = node.given(ScaledSumAttributes), node.epilogue
+    if not isinstance(epilogue, RequantizeTwice) or len(epilogue.multiplier) != 1:
+        return None
+    unit = _real(epilogue.multiplier[0], epilogue.shift[0] + given.left)
+    a = _real(given.a_multiplier, given.a_shift) * unit
+    b = _real(given.b_multiplier, given.b_shift) * unit * given.sign
+    zero_points, limits = (given.a_zero_point, given.b_zero_point), (epilogue.minimum, epilogue.maximum)
+
+    def wanted(x: Array, y: Array) -> Array:
+        scaled_x = multiplied(x << given.left, given.a_multiplier, given.a_shift)
+        scaled_y = multiplied(y << given.left, given.b_multiplier, given.b_shift)
+        total = multiplied(scaled_x + given.sign * scaled_y, epilogue.multiplier[0], epilogue.shift[0])
+        limited: Array = np.clip(total + epilogue.zero_point, *limits)
+        return limited
+
+    return Sum(zero_points, (a, b), 0.5 + epilogue.zero_point, limits, None, wanted)
+
+
+def _real(multiplier: int, shift: int) -> float:
+    return multiplier * 2.0 ** (shift - 31)
+
+
+def _by_factors(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel that rounds each product twice."""
     a, b = (graph.tensor(name) for name in node.inputs)
     y = graph.tensor(node.outputs[0])
     given, epilogue = node.given(ScaledSumAttributes), node.epilogue
