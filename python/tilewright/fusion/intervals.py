@@ -8,7 +8,7 @@ After:   conv alone, conv .. depthwise in blocks of 1 and of 8, conv .. pointwis
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -78,7 +78,8 @@ class Layers:
         spare: number of a layer to the same layer with other kernels, for those that need less scratch.
         whole: numbers of layers whose own kernel takes all rows at once.
         known: ``Timetable.known`` of all timetables of these streams.
-        costs: (layer, rows of a block, fewer rows of the first block) to the kernel with the fewest cycles.
+        costs: (layer, rows of a block, fewer rows of the first block, whether the kernel keeps rows of its input) to
+            the kernel with the fewest cycles.
         ways: the same to all kernels.
         fed: number of the layer that takes the rows of a fed input one by one; None without one.
         given: by number of a layer, rows that its blocks must have.
@@ -92,8 +93,8 @@ class Layers:
     spare: Mapping[int, Sequence[TilingProblem]] = field(default_factory=dict)
     whole: frozenset[int] = frozenset()
     known: dict[tuple[object, ...], tuple[int, bool]] = field(default_factory=dict)
-    costs: dict[tuple[int, int, int], KernelWay] = field(default_factory=dict)
-    ways: dict[tuple[int, int, int], tuple[KernelWay, ...]] = field(default_factory=dict)
+    costs: dict[tuple[int, int, int, bool], KernelWay] = field(default_factory=dict)
+    ways: dict[tuple[int, int, int, bool], tuple[KernelWay, ...]] = field(default_factory=dict)
     fed: int | None = None
     given: Mapping[int, int] = field(default_factory=dict)
     period: int = 0
@@ -103,7 +104,7 @@ class Layers:
 
         Kernels that only groups take are tried where a block has some of the rows.
         """
-        key = (number, timed.step, timed.shift)
+        key = (number, timed.step, timed.shift, timed.stream.keeps)
         if key not in self.costs:
             keeps = timed.stream.keeps
             others = self.others.get(number, ()) if timed.count > 1 or keeps else ()
@@ -114,7 +115,7 @@ class Layers:
 
     def leaner(self, number: int, timed: Timed) -> tuple[KernelWay, ...]:
         """A layer in its blocks with any kernel, from the fastest on, each with less scratch than those before."""
-        key = (number, timed.step, timed.shift)
+        key = (number, timed.step, timed.shift, timed.stream.keeps)
         if key not in self.ways:
             # The scratch of a sink has its sums, as long as the group lives.
             spare = () if timed.stream.has_memory else self.spare.get(number, ())
@@ -257,13 +258,14 @@ def _leaves_state(problem: TilingProblem, homes: Homes) -> bool:
     )
 
 
-def intervals(layers: Layers, most_bytes: int) -> Iterator[Interval]:
+def intervals(layers: Layers, most_bytes: int, firsts: Collection[int] | None = None) -> Iterator[Interval]:
     """Every group of at least two layers in a row that keeps at most so many bytes alive, in blocks of every size.
 
-    Blocks of another size are left out where they need no fewer bytes and no fewer cycles.
+    Blocks of another size are left out where they need no fewer bytes and no fewer cycles. ``firsts`` are the layers
+    at which groups may begin; None: all.
     """
     sizes = layers.sizes()
-    for first in range(len(layers.problems)):
+    for first in range(len(layers.problems)) if firsts is None else sorted(firsts):
         found: dict[int, list[Interval]] = {}
         tried: list[list[int]] = []
         for elements, rows in zip(BLOCK_ELEMENTS, sizes, strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -110,46 +110,68 @@ def groupings_of(decisions: Decisions, decider: Decider) -> list[Grouping]:
 
     Empty where the user wants none, or where layers copy tiles.
     """
-    plain = grouping_of(decisions, decider)
-    if plain is None:
-        return []
-    keeping = any(map(_keeps, chain.from_iterable(_for_groups(decider.prepared))))
-    other = grouping_of(decisions, decider, keeping=True) if keeping else None
-    return [plain] if other is None else [plain, other]
-
-
-def grouping_of(decisions: Decisions, decider: Decider, *, keeping: bool = False) -> Grouping | None:
-    """The groups that can be made of layers; None where the user wants none, or where layers copy tiles.
-
-    With ``keeping`` layers have kernels that keep rows of their input, where there are such.
-    """
     possible = not any(layer.problem.moves or layer.problem.cores > 1 for layer in decisions.layers)
     require_groups(decider.options, possible=possible)
     if decider.options.groups is Groups.OFF or not possible:
-        return None
+        return []
     graph, homes = decider.prepared.graph, decider.prepared.homes
     decisions = replace(decisions, layers=fastest_layers(decisions.layers, decider))
     problems = [layer.problem for layer in decisions.layers]
-    given = given_groups(decider.options, problems)
     spare = spare_problems(decisions.layers, decider)
-    layers = _streams(decisions, decider.prepared, _for_groups(decider.prepared), spare, keeping=keeping)
-    layers = replace(layers, fed=fed_layer(graph, layers), given=given.rows)
+    layers = _streams(decisions, decider.prepared, _for_groups(decider.prepared), spare)
+    layers = replace(layers, fed=fed_layer(graph, layers), given=given_groups(decider.options, problems).rows)
     alive = alive_bytes([raster_use(problem.kernel, graph, homes) for problem in problems], homes, graph)
     alone = [
         Interval(number, number + 1, (), aligned(size) + layer.problem.scratch_bytes(layer.choice.steps), cycles)
         for number, (layer, size) in enumerate(zip(decisions.layers, alive, strict=True))
         for cycles in (float(layer.choice.predicted_cycles),)
     ]
-    lone = lone_intervals(alone, decisions.layers, spare, decider)
     if graph.slide is not None:
-        slid = given.left(sliding(layers, graph.slide))
-        covers = front(slid, len(problems))
-        return Grouping(decisions, layers, tuple(covers), decider, tuple(covers), tuple(slid))
+        return [_slid(Grouping(decisions, layers, (), decider))]
+    lone = lone_intervals(alone, decisions.layers, spare, decider)
     most = _ANY_SIZE if gives_groups(decider.options) else max((interval.size_bytes for interval in alone), default=0)
-    found = tuple(feeding(given.left((*alone, *lone, *intervals(layers, most))), layers, graph))
-    covers = _refined(front(found, len(problems)), found, layers)
+    single = (*alone, *lone)
+    plain = _with_intervals(Grouping(decisions, layers, (), decider, lone=lone), single, most)
+    if not any(map(_keeps, chain.from_iterable(_for_groups(decider.prepared)))):
+        return [plain]
+    # A front of groups with rings tells where it pays to begin one.
+    taken = {item.first for cover in plain.covers for item in cover.intervals if item.elements}
+    return [plain, _with_intervals(_keeping(plain, spare), single, most, taken)]
+
+
+def _slid(base: Grouping) -> Grouping:
+    """All layers as one group whose window slides."""
+    layers, graph = base.layers, base.decider.prepared.graph
+    assert graph.slide is not None
+    slid = given_groups(base.decider.options, layers.problems).left(sliding(layers, graph.slide))
+    covers = tuple(front(slid, len(layers.problems)))
+    return replace(base, covers=covers, usual=covers, found=tuple(slid))
+
+
+def _keeping(plain: Grouping, spare: Sequence[Sequence[TilingProblem]]) -> Grouping:
+    """The same layers with the kernels that keep rows of their input, where there are such; costs are shared."""
+    prepared, known = plain.decider.prepared, plain.layers
+    layers = _streams(plain.alone, prepared, _for_groups(prepared), spare, keeping=True)
+    layers = replace(layers, known=known.known, costs=known.costs, ways=known.ways, fed=known.fed, given=known.given)
+    return replace(plain, layers=layers, keeping=True)
+
+
+def _with_intervals(
+    base: Grouping, single: Sequence[Interval], most: int, firsts: Collection[int] | None = None
+) -> Grouping:
+    """The grouping with its covers.
+
+    Args:
+        single: the layers alone.
+        most: bytes that a group may need.
+        firsts: layers at which groups may begin; None: all.
+    """
+    layers, decider = base.layers, base.decider
+    given = given_groups(decider.options, layers.problems)
+    found = tuple(feeding(given.left((*single, *intervals(layers, most, firsts))), layers, decider.prepared.graph))
+    covers = _refined(front(found, len(layers.problems)), found, layers)
     usual = _usual(covers, found, layers, decider)
-    return Grouping(decisions, layers, tuple(covers), decider, tuple(usual), found, lone, keeping)
+    return replace(base, covers=tuple(covers), usual=tuple(usual), found=found)
 
 
 def _for_groups(prepared: Prepared) -> list[list[TilingProblem]]:
