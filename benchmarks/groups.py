@@ -47,6 +47,7 @@ WAYS = {
 GIVEN = {
     "kws_int8": 'pools = ["sram=6498"]\n',
     "ic_int8": 'pools = ["sram=17500"]\nio_in_pools = true\n',
+    "mcunet_vww1_80_int8": 'pools = ["sram=13300"]\n',
 }
 """Pools of a size between what the other ways take, that of ic_int8 with its input and output."""
 
