@@ -217,7 +217,7 @@ class AttributesText(StepText):
         members = tuple(f"attributes{self.tag}.{member} = {value};" for member, value in self.members)
         return (
             *(members or (f"attributes{self.tag} = {self.attributes};",)),
-            *(f"tilewright_copy_shape(&{shape.name}, &{shape.base});" for shape in self.shapes),
+            *(f"tilewright_write_shape(&{shape.name}, &{shape.base});" for shape in self.shapes),
         )
 
 

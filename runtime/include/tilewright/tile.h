@@ -80,6 +80,21 @@ TILEWRIGHT_ONCE void tilewright_copy_shape(struct tilewright_shape *to,
     to->ring_rows = from->ring_rows;
 }
 
+/* As tilewright_copy_shape, in stores of the members of a constant `from`: to read them would take
+ * long where constants lie far from the core. */
+static inline void tilewright_write_shape(struct tilewright_shape *to,
+                                          const struct tilewright_shape *from)
+{
+    tilewright_copy_axis(to, from, 0);
+    tilewright_copy_axis(to, from, 1);
+    tilewright_copy_axis(to, from, 2);
+    tilewright_copy_axis(to, from, 3);
+    tilewright_copy_axis(to, from, 4);
+    tilewright_copy_axis(to, from, 5);
+    to->ring_axis = from->ring_axis;
+    to->ring_rows = from->ring_rows;
+}
+
 /* Address of a tile's first element in the whole array at `home`. */
 static inline uint8_t *tilewright_at(uint8_t *home, const int32_t *home_stride,
                                      const struct tilewright_shape *tile, uint32_t rank)
