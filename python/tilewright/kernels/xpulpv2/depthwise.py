@@ -54,11 +54,12 @@ _LEAST_SLIDE = 6
 """Rows of y from which on C walks down a tile wider than high, as LEAST_SLIDE in the C file."""
 _SLIDE_CYCLES, _PAIR_CYCLES = 9.75, 17.5
 """Cycles of an output that keeps two rows of its window from the one above, and of two such neighbours in a row."""
-_CHANNEL_CYCLES = 270.0
-"""Cycles of a channel beside its outputs and its window."""
+_CALL_CYCLES, _CHANNEL_CYCLES = 2400.0, 270.0
+"""Cycles of a call beside its channels, and of a channel beside its outputs and its window."""
+_ACROSS_CALL_CYCLES, _ACROSS_CHANNEL_CYCLES = 1400.0, 190.0
+"""The same where each output loads all rows of its window: less code, which cores wait for less."""
 _SPREAD_CYCLES, _ROW_CYCLES = 5.9, 2.5
 """Cycles of four pixels of a channel that are copied to its window, and of a row beside them."""
-_CALL_CYCLES = 2400.0
 _BORDERED = 32
 """Bytes of a window's row up to which padding is written over all of it, as LEAST_BORDERED in the C file."""
 
@@ -131,10 +132,12 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     spread = rows_of_x * (_ROW_CYCLES + _SPREAD_CYCLES * -(-columns_of_x // _WORD))
     if columns_of_x < _WORD:
         spread = rows_of_x * (19.4 + 1.5 * columns_of_x)
-    channel = spread + _plane_cycles(given, nest, steps) + _CHANNEL_CYCLES
+    loads_all = given.finished != "NULL" and not _slides(nest, windows, steps)
+    call, begin = (_ACROSS_CALL_CYCLES, _ACROSS_CHANNEL_CYCLES) if loads_all else (_CALL_CYCLES, _CHANNEL_CYCLES)
+    channel = spread + _plane_cycles(given, nest, steps) + begin
     padded, columns = padded_extents(nest, windows, steps)
     border = _window(nest, windows, steps) if words(columns) + _WORD <= _BORDERED else 112.0 * padded
-    return _CALL_CYCLES + border + steps_product(nest, steps, "n", "group") * channel
+    return call + border + steps_product(nest, steps, "n", "group") * channel
 
 
 def _plane_cycles(given: DepthwiseXpulpv2, nest: Nest, steps: TileSteps) -> float:
@@ -146,12 +149,18 @@ def _plane_cycles(given: DepthwiseXpulpv2, nest: Nest, steps: TileSteps) -> floa
         return _RUN_BY_LINE_CYCLES * columns + output * rows * columns
     finish = sum(cycles for rule, cycles in _FINISH_CYCLES.items() if f"_{rule}_" in given.finished)
     finish += sum(cycles for clip, cycles in _CLIPS.items() if f"_{clip}_" in given.finished)
-    slides = windows.kernel[0] == 3 and windows.strides[0] == windows.dilations[0]
-    if not slides or rows < min(columns, _LEAST_SLIDE):
+    if not _slides(nest, windows, steps):
         return _RUN_CYCLES * min(rows, columns) + (_SUM_CYCLES[windows.kernel[0]] + finish) * rows * columns
     pairs = columns // 2 if windows.strides[1] == 1 and windows.kernel[1] < _WORD else 0
     pair = _RUN_CYCLES + (_PAIR_CYCLES + 2.0 * finish) * rows
     return pairs * pair + (columns - 2 * pairs) * (_RUN_CYCLES + (_SLIDE_CYCLES + finish) * rows)
+
+
+def _slides(nest: Nest, windows: PlaneWindows, steps: TileSteps) -> bool:
+    """Whether outputs, walking down, keep two rows of the window of the one above."""
+    rows, columns = steps_product(nest, steps, "oh"), steps_product(nest, steps, "ow")
+    is_neighbour = windows.kernel[0] == 3 and windows.strides[0] == windows.dilations[0]
+    return is_neighbour and rows >= min(columns, _LEAST_SLIDE)
 
 
 def _held(nest: Nest, windows: PlaneWindows, steps: TileSteps) -> tuple[int, int]:
