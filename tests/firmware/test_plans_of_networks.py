@@ -19,7 +19,7 @@ from tilewright.plan import Plan
 from tilewright.plan.json import dumps, loads
 
 MODELS = Path(__file__).parent / "models"
-NETWORKS = {"qdq_residual": 3072, "float_mixture": 12288, "deeploy_residual": 3072}
+NETWORKS = {"qdq_residual": 3072, "float_mixture": 12288, "deeploy_residual": 2560}
 Json = dict[str, Any]
 
 
@@ -161,7 +161,7 @@ def test_a_home_pool_that_is_too_small() -> None:
     That output takes the place of its own input, which adds no bytes; the peak is where two tensors lie apart. In a
     small l1 neither can stay near the core.
     """
-    model, pools = MODELS / "qdq_residual/network.onnx", ("l1=3072", "sram=8191")
+    model, pools = MODELS / "qdq_residual/network.onnx", ("l1=2048", "sram=8191")
     with pytest.raises(TilewrightError) as caught:
         compile_model(CompileOptions(model, "qemu-virt-rv32", "net", pools))
     text = str(caught.value)

@@ -64,7 +64,7 @@ def test_layers_that_differ_have_other_forms() -> None:
 
 def test_one_form_for_different_layers_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     build = Builder((1, 8, 16, 16))
-    graph = build.graph(build.conv(build.conv("x", 8, 3), 24, 5))
+    graph = build.graph(build.conv(build.conv("x", 8, 3), 16, 7))
     planned(graph, far_platform(6000))
     monkeypatch.setattr(decide, "form", lambda _: ())
     with pytest.raises(TilewrightError, match="needs"):
