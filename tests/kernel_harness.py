@@ -175,7 +175,7 @@ def run_kernel(
     # Parts of a cut reduction follow each other, as tiles of the planner do.
     dimensions = sorted(choice.nest.dimensions, key=lambda dimension: dimension.iteration is Iteration.REDUCTION)
     extents = {dimension.name: dimension.extent for dimension in dimensions}
-    contents = [content_of(item, graph, arrays) for item in choice.reads]
+    contents = [content_of(item, graph, arrays, taken) for item in choice.reads]
     outputs = [
         np.zeros(graph.tensor(item.tensor).shape, graph.tensor(item.tensor).dtype.numpy) for item in choice.writes
     ]
@@ -291,9 +291,12 @@ def _words(value: object, address_of: Callable[[str], int], pointer_bytes: int) 
     return struct.pack("=I", value & 0xFFFFFFFF)
 
 
-def content_of(item: TensorOperand | ConstantOperand, graph: Graph, arrays: Mapping[str, Array]) -> Array:
+def content_of(
+    item: TensorOperand | ConstantOperand, graph: Graph, arrays: Mapping[str, Array], steps: Mapping[str, int]
+) -> Array:
+    """The elements of an operand; those of a constant as they are packed for tiles of ``steps``."""
     if isinstance(item, ConstantOperand):
-        return packed_array(item.data, {})
+        return packed_array(item.data, steps)
     data = graph.tensor(item.tensor).data
     return arrays[item.tensor] if data is None else data
 

@@ -94,7 +94,18 @@ def _steps(choice: KernelChoice, chance: random.Random) -> dict[str, int]:
         if step < extent and tiles * -(-extent // step) <= _MOST_TILES:
             steps[name] = step
             tiles *= -(-extent // step)
-    return steps
+    return _in_sequence(choice, steps)
+
+
+def _in_sequence(choice: KernelChoice, steps: Mapping[str, int]) -> dict[str, int]:
+    """The steps, with one point at a time of each sequential dimension outside of one that is cut."""
+    taken, is_cut = dict(steps), False
+    for dimension in reversed(choice.nest.dimensions):
+        if dimension.iteration is Iteration.SEQUENTIAL:
+            if is_cut:
+                taken[dimension.name] = 1
+            is_cut = is_cut or taken.get(dimension.name, dimension.extent) < dimension.extent
+    return taken
 
 
 def _is_exact(choice: KernelChoice, steps: Mapping[str, int], graph: Graph) -> bool:

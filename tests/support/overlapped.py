@@ -84,7 +84,8 @@ def run_over(
     """
     memory = Memory()
     box = {dimension.name: (0, dimension.extent) for dimension in choice.nest.dimensions}
-    contents = [content_of(item, graph, arrays) for item in choice.reads]
+    steps = taken_steps(choice, {})
+    contents = [content_of(item, graph, arrays, steps) for item in choice.reads]
     tensor = graph.tensor(choice.writes[0].tensor)
     output = np.zeros(tensor.shape, tensor.dtype.numpy)
     start = memory.allocate(max(contents[read].nbytes, output.nbytes - below_bytes) + max(below_bytes, 0))
@@ -99,7 +100,6 @@ def run_over(
         for dimension in choice.stores.backward:
             _turn(operand.view, item, array.shape, dimension)
     views = [operand.view for operand in operands]
-    steps = taken_steps(choice, {})
     scratch_bytes = choice.scratch_bytes(steps)
     views += [View(memory.allocate(scratch_bytes), None)] if scratch_bytes else []
     memory.call(choice.for_tiles(steps), sources, views, FIRST | LAST)

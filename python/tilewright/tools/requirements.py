@@ -147,10 +147,10 @@ REQUIREMENTS = (
     ),
     Requirement(
         "streams-and-states",
-        "Fed inputs and states are kept from call to call, and nothing else is.",
-        rules=(Rule.FEED, Rule.STATE),
+        "Fed inputs, states and windows that slide are kept from call to call, and nothing else is.",
+        rules=(Rule.FEED, Rule.STATE, Rule.SLIDE),
         evidence=_CHECKER,
-        tests=("tests/unit/test_states.py", "tests/property/test_feeding.py"),
+        tests=("tests/unit/test_states.py", "tests/property/test_feeding.py", "tests/property/test_sliding.py"),
     ),
     Requirement(
         "linked-memory",

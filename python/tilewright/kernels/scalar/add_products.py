@@ -21,7 +21,7 @@ from tilewright.kernels.kernel import MAX_RANK, Declaration, Kernel, KernelChoic
 from tilewright.operators.binary import BinaryAttributes
 from tilewright.operators.elementwise import nest as nest_of
 
-SOURCES = ("binary_integer.c", "walk.c")
+SOURCES = ("binary_integer.c", "integer_line.c", "integer_finish.c", "walk.c")
 
 _LARGEST = (1 << 31) - 1
 

@@ -20,12 +20,11 @@ from tilewright.kernels.kernel import (
     elementwise_over_tensors,
 )
 from tilewright.kernels.requantization import ROW_WORDS, Limits, Rule, finish_of, fixed_point
-from tilewright.kernels.scalar.add_products import add_products
+from tilewright.kernels.scalar.add_products import SOURCES, add_products
 from tilewright.operators.binary import BinaryAttributes
 from tilewright.operators.elementwise import nest as nest_of
 from tilewright.operators.nest import whole
 
-SOURCES = ("binary_integer.c", "integer_line.c", "integer_finish.c", "walk.c")
 _INT32_MAX = (1 << 31) - 1
 
 
