@@ -53,7 +53,6 @@ def test_what_does_not_fit_says_how_much_does() -> None:
         ("covn", ("oh", 2), "which is no layer"),
         ("conv", ("ho", 2), "there is no dimension 'ho'"),
         ("conv", ("oh", 10), "exceeds its extent, 9"),
-        ("conv", ("kh", 1), "'kh' cannot be cut"),
         ("conv", ("oc", 2), "no multiple of 4"),
         ("conv", ("l2.oh", 2), "no tiles of this layer stay in a pool 'l2'"),
     ],
@@ -70,6 +69,12 @@ def test_tiles_across_groups_are_refused() -> None:
     grouped = conv((1, 4, 5, 5), (16, 2, 3, 3), (3, 3), group=2)
     with pytest.raises(TilewrightError, match="write every element once"):
         planned(grouped, far_platform(1 << 16), tiles=(("conv", (("group", 2), ("oc", 4))),))
+
+
+def test_a_window_that_stays_whole_is_not_cut() -> None:
+    grouped = conv((1, 4, 5, 5), (16, 2, 3, 3), (3, 3), group=2)
+    with pytest.raises(TilewrightError, match="'kh' cannot be cut"):
+        planned(grouped, far_platform(1 << 16), tiles=(("conv", (("kh", 1),)),))
 
 
 def test_layers_without_tiles_are_refused() -> None:
