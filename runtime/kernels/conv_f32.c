@@ -201,17 +201,14 @@ static void run_group(struct conv *conv)
     }
 }
 
-/* Sets which taps the call has: those that `taps` says, or all. */
-static void set_taps(struct conv *conv, const uint32_t *taps)
+/* Sets which taps of one axis of the kernel the call has: those that `taps` says, or all. */
+static void set_taps(struct conv *conv, const uint32_t *taps, int32_t axis)
 {
-    for (int32_t axis = 0; axis < 2; axis++) {
-        conv->kernel[axis] = conv->attributes->kernel[axis];
-        conv->behind[axis] = 0;
-        if (taps != NULL) {
-            conv->kernel[axis] = (int32_t)(taps[axis] >> 16);
-            conv->behind[axis] =
-                (int32_t)(taps[axis] & 0xffffu) * conv->attributes->dilations[axis];
-        }
+    conv->kernel[axis] = conv->attributes->kernel[axis];
+    conv->behind[axis] = 0;
+    if (taps != NULL) {
+        conv->kernel[axis] = (int32_t)(taps[axis] >> 16);
+        conv->behind[axis] = (int32_t)(taps[axis] & 0xffffu) * conv->attributes->dilations[axis];
     }
 }
 
@@ -232,7 +229,8 @@ static void prepare(struct conv *conv, const struct tilewright_conv_f32_attribut
     conv->inputs =
         x->extent[C] < attributes->group_inputs ? x->extent[C] : attributes->group_inputs;
     conv->scratch = gathers ? (float *)(void *)written[1].base : NULL;
-    set_taps(conv, taps);
+    set_taps(conv, taps, 0);
+    set_taps(conv, taps, 1);
     set_run(conv);
     conv->rows.x_step = gathers ? 4 * attributes->gather : x->stride[C];
     conv->rows.taps = conv->kernel[0] * conv->kernel[1] * conv->inputs;

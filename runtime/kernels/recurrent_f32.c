@@ -19,7 +19,7 @@ struct line {
     const uint8_t *peepholes;
     float *gate; /* [rows] */
     float *h;    /* [units] */
-    float *c;    /* [units] of an LSTM */
+    float *c;    /* [units] of an LSTM, NULL for other cells */
 };
 
 static float activate(const struct line *line, int32_t number, float x)
@@ -150,18 +150,13 @@ static void finish(const struct line *line)
 {
     const int32_t units = line->units;
     for (int32_t unit = 0; unit < units; unit++) {
-        switch (line->attributes->cell) {
-        case TILEWRIGHT_CELL_RNN:
-            line->h[unit] = line->gate[unit];
-            break;
-        case TILEWRIGHT_CELL_GRU: {
+        if (line->c != NULL) {
+            finish_lstm(line, unit);
+        } else if (line->attributes->cell == TILEWRIGHT_CELL_GRU) {
             const float z = line->gate[unit];
             line->h[unit] = (1.0f - z) * line->gate[2 * units + unit] + z * line->h[unit];
-            break;
-        }
-        default:
-            finish_lstm(line, unit);
-            break;
+        } else {
+            line->h[unit] = line->gate[unit];
         }
     }
 }
