@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* e^x and functions that consist of it, for cores that compute floats themselves; others call the
- * mathematical library. Only for kernels, whose sources include <math.h> themselves. */
+ * mathematical library. Only for kernels, whose sources include its header themselves: builds link
+ * the library where a source does. */
 #ifndef TILEWRIGHT_KERNELS_POWER_F32_H
 #define TILEWRIGHT_KERNELS_POWER_F32_H
-
-#include <math.h>
 
 #include "tilewright/kernels/float_math.h"
 
@@ -87,25 +86,11 @@ TILEWRIGHT_INLINE float tilewright_erfc(float x)
 
 #else
 
-TILEWRIGHT_INLINE float tilewright_exp(float x)
-{
-    return expf(x);
-}
-
-TILEWRIGHT_INLINE float tilewright_exp_less_one(float x)
-{
-    return expm1f(x);
-}
-
-TILEWRIGHT_INLINE float tilewright_tanh(float x)
-{
-    return tanhf(x);
-}
-
-TILEWRIGHT_INLINE float tilewright_erfc(float x)
-{
-    return erfcf(x);
-}
+/* Not functions, so that this header is whole without that of the library. */
+#define tilewright_exp expf
+#define tilewright_exp_less_one expm1f
+#define tilewright_tanh tanhf
+#define tilewright_erfc erfcf
 
 #endif
 
