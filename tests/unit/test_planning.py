@@ -40,14 +40,14 @@ class Builder:
         self.nodes.append(node_of(f"n{len(self.nodes)}", operator, inputs, (name,), attributes))
         return name
 
-    def conv(self, source: str, outputs: int, kernel: int) -> str:
+    def conv(self, source: str, outputs: int, kernel: int, group: int = 1) -> str:
         batch, channels, *spatial = self.tensors[source].shape
         number = len(self.nodes)
-        weights = np.full((outputs, channels, *(kernel,) * len(spatial)), number + 1, np.float32)
+        weights = np.full((outputs, channels // group, *(kernel,) * len(spatial)), number + 1, np.float32)
         self.tensors[f"w{number}"] = constant(f"w{number}", weights)
         pads = ((kernel - 1) // 2,) * len(spatial) + (kernel // 2,) * len(spatial)
         ones = (1,) * len(spatial)
-        attributes = {"kernel": weights.shape[2:], "strides": ones, "dilations": ones, "pads": pads, "group": 1}
+        attributes = {"kernel": weights.shape[2:], "strides": ones, "dilations": ones, "pads": pads, "group": group}
         inputs = (source, f"w{number}")
         return self.add("Conv", inputs, (batch, outputs, *spatial), **attributes, x_zero_point=0, w_zero_point=(0,))
 
@@ -229,7 +229,7 @@ def test_the_smallest_tiles_of_all_layers_are_asked_for(monkeypatch: pytest.Monk
     assert max(layer.choice.near_bytes["l1"] for layer in layers) == size
 
 
-@pytest.mark.parametrize(("have", "code"), [(64, "tile-overflow"), (900, "tile-overflow"), (8000, "pool-overflow")])
+@pytest.mark.parametrize(("have", "code"), [(64, "tile-overflow"), (100, "tile-overflow"), (8000, "pool-overflow")])
 def test_the_size_that_is_named_works_and_one_byte_less_does_not(have: int, code: str) -> None:
     """For the whole model: tiles of every layer, and the homes beside them."""
     with pytest.raises(TilewrightError) as caught:
@@ -294,9 +294,9 @@ def test_tiles_are_chosen_once_for_other_sizes_of_a_pool_without_tiles(monkeypat
 
 
 def two_windows() -> Graph:
-    """A small window, then a large one."""
+    """A window that can be cut tap by tap, then one of a depthwise convolution, which stays whole."""
     build = Builder((1, 4, 16, 16))
-    return build.graph(build.conv(build.conv("x", 8, 3), 8, 5))
+    return build.graph(build.conv(build.conv("x", 8, 3), 8, 5, group=8))
 
 
 def test_the_operator_that_decides_is_named() -> None:
@@ -304,7 +304,7 @@ def test_the_operator_that_decides_is_named() -> None:
     with pytest.raises(TilewrightError) as caught:
         planned(two_windows(), far_platform(64))
     assert caught.value.code == "tile-overflow"
-    assert "01 conv 5x5 8ch (n1)" in caught.value.at[0]
+    assert "01 depthwise 5x5 8ch (n1)" in caught.value.at[0]
     assert "alive: n1." in caught.value.at[0]
 
 
