@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* e^x and functions that consist of it, for cores that compute floats themselves; others call the
- * mathematical library. Only for kernels, whose sources include its header themselves: builds link
- * the library where a source does. */
+ * mathematical library. Only for kernels, whose sources include its header first: builds link the
+ * library where a source does. */
 #ifndef TILEWRIGHT_KERNELS_POWER_F32_H
 #define TILEWRIGHT_KERNELS_POWER_F32_H
 
@@ -86,11 +86,25 @@ TILEWRIGHT_INLINE float tilewright_erfc(float x)
 
 #else
 
-/* Not functions, so that this header is whole without that of the library. */
-#define tilewright_exp expf
-#define tilewright_exp_less_one expm1f
-#define tilewright_tanh tanhf
-#define tilewright_erfc erfcf
+TILEWRIGHT_INLINE float tilewright_exp(float x)
+{
+    return expf(x);
+}
+
+TILEWRIGHT_INLINE float tilewright_exp_less_one(float x)
+{
+    return expm1f(x);
+}
+
+TILEWRIGHT_INLINE float tilewright_tanh(float x)
+{
+    return tanhf(x);
+}
+
+TILEWRIGHT_INLINE float tilewright_erfc(float x)
+{
+    return erfcf(x);
+}
 
 #endif
 
