@@ -5,26 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-import numpy as np
-
 from tilewright.graph import Graph
 from tilewright.kernels.c_structs import PREFIX, CStruct, CType, Int32
 from tilewright.kernels.integer import BLOCK, is_wide, steps_product
 from tilewright.kernels.kernel import (
     HEIGHT,
-    ConstantOperand,
     Declaration,
     Kernel,
     KernelChoice,
-    Packing,
     TensorOperand,
     TileSteps,
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.requantization import LayerLimits, Rule
+from tilewright.kernels.scalar.depthwise_rows import taps_of_channels
 from tilewright.kernels.scalar.geometry import PLANE
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, PaddedInput
-from tilewright.operators.nest import Iteration, along, whole
+from tilewright.operators.nest import Iteration, along
 
 SOURCES = ("depthwise_along.c", "move_row.c")
 
@@ -59,7 +56,7 @@ class DepthwiseAlong(CStruct):
 
 def along_rows(conv: IntegerConv, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for 3x3 depthwise convolutions of int8 images with channels last, and rules that C has inside."""
-    groups, width = int(conv.weights.shape[0]), conv.nest.dimension("ow").extent
+    width = conv.nest.dimension("ow").extent
     if not conv.is_depthwise or is_wide(conv.weights) or conv.is_unsigned or conv.finish.rule not in _INSIDE:
         return ()
     if not _has_windows(conv, graph) or width < BLOCK:
@@ -67,19 +64,13 @@ def along_rows(conv: IntegerConv, graph: Graph) -> tuple[KernelChoice, ...]:
     if any(not _has_channels_last(graph, name) for name in (conv.node.inputs[0], conv.node.outputs[0])):
         return ()
     x, y = conv.operands
-    packed = Packing(
-        (groups, _SIDE * _SIDE),
-        np.dtype(np.int8),
-        lambda _: conv.weights.reshape(groups, _SIDE * _SIDE).astype(np.int8),
-    )
-    weights = ConstantOperand("weights", packed, (along("group"), whole(_SIDE * _SIDE)))
     rule, step = conv.finish.rule.value, conv.windows.strides[1]
     plain = KernelChoice(
         kernel=_ALONG,
         called=f"{_ALONG.symbol}_{rule}",
         sources=SOURCES,
         nest=conv.nest,
-        reads=(x, weights, conv.constants_of_groups),
+        reads=(x, taps_of_channels(conv), conv.constants_of_groups),
         writes=(y,),
         attributes=DepthwiseAlong(conv.padded_input, f"{PREFIX}along_{step}_{rule}", 0, conv.finish.layer_limits),
         uncut=frozenset({"group", "ic", "oc", "ow"}),

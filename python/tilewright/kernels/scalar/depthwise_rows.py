@@ -54,25 +54,26 @@ def rows_of_windows(conv: IntegerConv, graph: Graph) -> tuple[KernelChoice, ...]
     if len(order) != 4 or order[-1] != 1 or groups % BLOCK or width < BLOCK:
         return ()
     x, y = conv.operands
-    packed = Packing(
-        (groups, _SIDE * _SIDE),
-        np.dtype(np.int8),
-        lambda _: conv.weights.reshape(groups, _SIDE * _SIDE).astype(np.int8),
-    )
-    weights = ConstantOperand("weights", packed, (along("group"), whole(_SIDE * _SIDE)))
     return (
         KernelChoice(
             kernel=kernel,
             called=f"{kernel.symbol}_{conv.finish.rule.value}",
             sources=SOURCES,
             nest=conv.nest,
-            reads=(x, weights, conv.constants_of_groups),
+            reads=(x, taps_of_channels(conv), conv.constants_of_groups),
             writes=(y,),
             attributes=DepthwiseRows(conv.padded_input, conv.finish.block_rule, conv.finish.layer_limits),
             uncut=frozenset({"group", "ic", "oc", "ow"}),
             in_groups=True,
         ),
     )
+
+
+def taps_of_channels(conv: IntegerConv) -> ConstantOperand:
+    """The weights of a 3x3 depthwise convolution: int8 [channels, 9], taps in raster order."""
+    shape = (int(conv.weights.shape[0]), _SIDE * _SIDE)
+    packed = Packing(shape, np.dtype(np.int8), lambda _: conv.weights.reshape(shape).astype(np.int8))
+    return ConstantOperand("weights", packed, (along("group"), whole(_SIDE * _SIDE)))
 
 
 def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
