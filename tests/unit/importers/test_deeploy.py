@@ -154,6 +154,17 @@ def test_functions_become_tables(tmp_path):
     np.testing.assert_array_equal(y, expected(swish, 7, 100, 16, True))
 
 
+def test_leaky_relu_keeps_the_type(tmp_path):
+    x = np.arange(-128, 128, dtype=np.int8).reshape(1, 1, 16, 16)
+    graph, y = run_one(tmp_path, x, "iLeakyReLU", mul=3, shift=4)
+    assert operators(graph) == {"Lookup": 1}
+    assert y.dtype == np.int8
+    values = x.astype(int)
+    np.testing.assert_array_equal(y, np.where(values >= 0, values, np.floor(values * 3 / 16)))
+    with pytest.raises(TilewrightError, match="its values, -384 to 127, exceed int8"):
+        run_one(tmp_path, x, "iLeakyReLU", mul=3, shift=0)
+
+
 def test_division_by_a_constant_joins_requantisation(tmp_path):
     x = RANDOM.integers(-128, 128, (1, 4, 4), np.int8)
     graph, y = run_one(

@@ -127,6 +127,49 @@ def test_it_is_computed(name: str, tmp_path: Path) -> None:
     agrees(tmp_path, MODELS[name], steps=1)
 
 
+def gemm_of_batches(
+    a: tuple[int, ...], b: tuple[int, ...], c: tuple[int, ...], **attributes: float
+) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
+    """A float Gemm of matrices along leading axes, and inputs for it."""
+    builder = ModelBuilder()
+    names = builder.input("a", a), builder.constant(RNG.normal(size=b).astype(np.float32)), builder.input("c", c)
+    model = builder.model(builder.node("Gemm", *names, **attributes))
+    return model, {"a": RNG.normal(size=a).astype(np.float32), "c": RNG.normal(size=c).astype(np.float32)}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c", "attributes"),
+    [
+        ((1, 6, 8), (1, 8, 5), (5,), {}),
+        ((2, 6, 8), (2, 8, 5), (6, 5), {"alpha": 0.5, "beta": 2.0}),
+        ((2, 3, 8, 6), (2, 3, 5, 8), (1,), {"transA": 1, "transB": 1}),
+        ((3, 6, 8), (3, 8, 5), (3, 6, 5), {"beta": -1.0}),
+    ],
+)
+def test_gemm_of_batches_is_computed(
+    a: tuple[int, ...], b: tuple[int, ...], c: tuple[int, ...], attributes: dict[str, float], tmp_path: Path
+) -> None:
+    """ONNX knows Gemm of two axes only; Deeploy's networks have it with leading axes."""
+    model, feeds = gemm_of_batches(a, b, c, **attributes)
+    weights_ = onnx.numpy_helper.to_array(model.graph.initializer[0])
+    left = feeds["a"].swapaxes(-1, -2) if attributes.get("transA") else feeds["a"]
+    right = weights_.swapaxes(-1, -2) if attributes.get("transB") else weights_
+    wanted = attributes.get("alpha", 1.0) * (left @ right) + attributes.get("beta", 1.0) * feeds["c"]
+    (got,) = host_outputs(generated(model, tmp_path / "c"), feeds, tmp_path / "net").values()
+    np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c"), [((2, 6, 8), (3, 8, 5), (5,)), ((2, 6, 8), (8, 5), (5,)), ((2, 6, 8), (2, 8, 5), (4,))]
+)
+def test_gemm_of_batches_that_differ_is_refused(
+    a: tuple[int, ...], b: tuple[int, ...], c: tuple[int, ...], tmp_path: Path
+) -> None:
+    model, _ = gemm_of_batches(a, b, c)
+    with pytest.raises(TilewrightError, match=r"has shape|C of shape|do not broadcast"):
+        imported(tmp_path, model)
+
+
 @pytest.mark.parametrize("factors", [(1.0, 1.0), (2.0, 3.0), (-1.0, 0.0)])
 def test_integers_are_multiplied(factors: tuple[float, float], tmp_path: Path) -> None:
     model = integer_gemm(*factors)

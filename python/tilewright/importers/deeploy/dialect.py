@@ -17,7 +17,7 @@ from tilewright.importers.onnx.source import SourceModel
 
 OPERATORS = frozenset(
     (
-        "RequantShift iLayerNorm iRMSNorm iNoNorm iGELU iHardswish iSoftmax ITAMax ITAPartialMax "
+        "RequantShift iLayerNorm iRMSNorm iNoNorm iGELU iHardswish iLeakyReLU iSoftmax ITAMax ITAPartialMax "
         "IntegerDiv IntegerMean TrueIntegerDiv RequantizediGELU RequantizediHardswish RQIntegerDiv "
         "RequantizedConv RequantizedGemm RequantizedMatMul RequantizedAdd"
     ).split()

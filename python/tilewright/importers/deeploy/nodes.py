@@ -60,6 +60,20 @@ class HardSwishAttributes(TabulatedAttributes):
         return swish
 
 
+@dataclass(frozen=True, slots=True)
+class LeakyReluAttributes(TabulatedAttributes):
+    """The constants of iLeakyReLU."""
+
+    multiplier: int
+    shift: int
+
+    def table(self, low: int, high: int) -> Array:
+        """y = x where x is not negative, else (multiplier * x) >> shift, rounded down."""
+        x = np.arange(low, high + 1, dtype=np.int64)
+        leaky: Array = np.where(x >= 0, x, (self.multiplier * x) >> self.shift)
+        return leaky
+
+
 def layer_norm(call: Call) -> None:
     """iLayerNorm(x, weight, bias; D) over the last axis."""
     _norm(call, "iLayerNorm", 2)
@@ -111,6 +125,14 @@ def hard_swish(call: Call) -> None:
     """iHardswish(x; one_over_six, three, six): becomes a table when the type of x is known."""
     given = HardSwishAttributes(*(_whole(call, name) for name in ("one_over_six", "three", "six")))
     call.emit("iHardswish", [call.input(0).name], call.input(0).shape, given)
+
+
+def leaky_relu(call: Call) -> None:
+    """iLeakyReLU(x; mul, shift): becomes a table when the type of x is known."""
+    given = LeakyReluAttributes(_whole(call, "mul"), _whole(call, "shift"))
+    if not 0 <= given.shift < 32:
+        raise Unsupported(f"shift = {given.shift}", "shift must be from 0 to 31")
+    call.emit("iLeakyReLU", [call.input(0).name], call.input(0).shape, given)
 
 
 def softmax(call: Call) -> None:
@@ -233,6 +255,7 @@ DIALECT: Mapping[str, Callable[[Call], None]] = MappingProxyType(
         "iNoNorm": no_norm,
         "iGELU": gelu,
         "iHardswish": hard_swish,
+        "iLeakyReLU": leaky_relu,
         "iSoftmax": softmax,
         "ITAMax": ita_max,
         "ITAPartialMax": ita_partial_max,

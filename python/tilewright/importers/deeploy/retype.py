@@ -115,6 +115,15 @@ def _function(editor: GraphEditor, node: Node) -> None:
     _to_table(editor, node, table.astype(np.int32))
 
 
+def _same_type(editor: GraphEditor, node: Node) -> None:
+    """A function of an 8-bit tensor whose values have the type of the tensor."""
+    x = _eight_bit(editor, node)
+    table = node.given(TabulatedAttributes).table(*_range(x.dtype))
+    if not _fits(table, x.dtype):
+        raise NoMeaning(f"its values, {table.min()} to {table.max()}, exceed {x.dtype.value}")
+    _to_table(editor, node, table.astype(x.dtype.numpy))
+
+
 def _norm(editor: GraphEditor, node: Node) -> None:
     """x of at most 16 bits, int32 parameters, int8 out."""
     x = _typed_input(editor, node, _WEIGHT_TYPES)
@@ -242,6 +251,7 @@ def _check_pad(editor: GraphEditor, node: Node) -> None:
 _RULES: Mapping[str, _Rule] = MappingProxyType(
     {
         **dict.fromkeys(("iGELU", "iHardswish"), _function),
+        "iLeakyReLU": _same_type,
         **dict.fromkeys(("iLayerNorm", "iRMSNorm", "iNoNorm"), _norm),
         **dict.fromkeys(("iSoftmax", "ITAMax", "ITAPartialMax"), _probabilities),
         **dict.fromkeys(("IntegerSum", "IntegerDiv"), _word),

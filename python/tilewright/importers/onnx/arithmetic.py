@@ -20,6 +20,9 @@ _MOST_AXES = 4
 def gemm(call: Call) -> None:
     """alpha * A' * B' + beta * C. Factors are multiplied into constants; without a constant they are a Mul."""
     a, b = call.real(0), call.real(1)
+    if len(a.shape) > 2 and len(b.shape) > 2:
+        _gemm_of_batches(call)
+        return
     if len(a.shape) != 2 or len(b.shape) != 2:
         raise Unsupported(f"operands of shape {list(a.shape)} and {list(b.shape)}")
     transpose_a, transpose_b = bool(call.attribute("transA", 0)), bool(call.attribute("transB", 0))
@@ -39,6 +42,32 @@ def gemm(call: Call) -> None:
         if broadcast(shape, call.build.tensor(c).shape) != shape:
             raise Unsupported(f"C of shape {list(call.build.tensor(c).shape)} for a product of shape {list(shape)}")
         call.emit("Add", [product, c], shape, _BINARY_ATTRIBUTES)
+
+
+def _gemm_of_batches(call: Call) -> None:
+    """Gemm of as many matrices as the leading axes of A and B have.
+
+    ONNX's Gemm has no such axes; Deeploy's networks do, as does what joins MatMul and Add.
+    """
+    a, b = call.real(0), call.real(1)
+    transpose_a, transpose_b = bool(call.attribute("transA", 0)), bool(call.attribute("transB", 0))
+    if a.shape[:-2] != b.shape[:-2] or len(a.shape) > _MOST_AXES:
+        raise Unsupported(f"operands of shape {list(a.shape)} and {list(b.shape)}")
+    rows, depth = a.shape[-2:][::-1] if transpose_a else a.shape[-2:]
+    inner, columns = b.shape[-2:][::-1] if transpose_b else b.shape[-2:]
+    shape = (*a.shape[:-2], rows, columns)
+    if depth != inner:
+        raise Unsupported(f"operands of shape {list(a.shape)} and {list(b.shape)}")
+    beta = float(call.attribute("beta", 1.0))
+    with_c = call.has(2) and beta != 0.0
+    scaled = _scaled(call, 1, float(call.attribute("alpha", 1.0)), "alpha")
+    product = _product(call, [a.name, scaled], shape, transpose_a, transpose_b, part="product" if with_c else "")
+    if not with_c:
+        return
+    c = _scaled(call, 2, beta, "beta")
+    if broadcast(shape, call.build.tensor(c).shape) != shape:
+        raise Unsupported(f"C of shape {list(call.build.tensor(c).shape)} for a product of shape {list(shape)}")
+    call.emit("Add", [product, c], shape, _BINARY_ATTRIBUTES)
 
 
 def _scaled(call: Call, index: int, factor: float, what: str) -> str:

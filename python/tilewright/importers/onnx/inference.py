@@ -67,13 +67,20 @@ def _is_followed(node: onnx.NodeProto) -> bool:
     return node.op_type not in _POOLING or "ceil_mode" not in given or given["ceil_mode"].i == 0
 
 
+def _is_of_batches(node: onnx.NodeProto, extents: Mapping[str, tuple[int, ...]]) -> bool:
+    """Whether a node is a Gemm of operands with leading axes, which the inference refuses."""
+    return node.op_type == "Gemm" and all(len(extents.get(name, ())) > 2 for name in node.input[:2])
+
+
 def _bare(proto: onnx.ModelProto, tensors: Mapping[str, Tensor], constants: Mapping[str, Array]) -> onnx.ModelProto:
     """The nodes that the inference is asked of, with what they read as inputs and constants.
 
     Nodes that were computed at compile time are left out, and their results given.
     """
     run = [node for node in proto.graph.node if not all(name in constants for name in node.output if name)]
-    nodes = _in_order([node for node in run if _is_followed(node)])
+    extents = {name: tensor.shape for name, tensor in tensors.items()}
+    extents |= {name: array.shape for name, array in constants.items()}
+    nodes = _in_order([node for node in run if _is_followed(node) and not _is_of_batches(node, extents)])
     written = {name for node in nodes for name in node.output}
     read = dict.fromkeys(name for node in nodes for name in node.input if name and name not in written)
     small = {name: constants[name] for name in read if name in constants and constants[name].size <= _MOST_ELEMENTS}

@@ -133,6 +133,12 @@ def _gemm(words: str) -> _By:
     return pattern
 
 
+def _gemm_of_batches(node: SourceNode, shapes: _Shapes, opset: int) -> str:
+    """Gemm, and what is written as Gemm where both A and B have leading axes."""
+    batches = min(_rank(shapes, 0), _rank(shapes, 1)) > 2
+    return _gemm("A[*s,{a}] B[*s,{b}] C?" if batches else "A[{a}] B[{b}] C?[<m,n]")(node, shapes, opset)
+
+
 def _quantized_along(words: str) -> _By:
     """QuantizeLinear and DequantizeLinear: one scale, one for each position of an axis, or one for each block."""
 
@@ -292,7 +298,7 @@ PATTERNS: Mapping[str, str | _By] = MappingProxyType(
         "Gather": "data indices",
         "GatherElements": "data[*s] indices[*t#s]",
         "GatherND": "data indices",
-        "Gemm": _gemm("A[{a}] B[{b}] C?[<m,n]"),
+        "Gemm": _gemm_of_batches,
         "GridSample": "X[n,c,...] grid[n,...]",
         "GroupNormalization": _group_normalization,
         "InstanceNormalization": "input[n,c,...] scale[c] B[c]",
