@@ -52,7 +52,7 @@ def convert_lite(model: LiteModel) -> Graph:
         TilewrightError (not supported): every operator that cannot be translated, with its number and output.
     """
     subgraph = model.subgraphs[0]
-    names = _names(subgraph)
+    names = names_of(subgraph)
     build = Construction(0, False, _constants(subgraph, names))
     build.reserved.update(names)
     problems: list[Problem] = []
@@ -74,7 +74,7 @@ def convert_lite(model: LiteModel) -> Graph:
     return _finished(model, subgraph, names, build, shared)
 
 
-def _names(subgraph: SubgraphRecord) -> list[str]:
+def names_of(subgraph: SubgraphRecord) -> list[str]:
     """A name for every tensor: the file's, made unique."""
     taken: set[str] = set()
     names = []
