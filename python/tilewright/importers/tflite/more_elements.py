@@ -229,7 +229,7 @@ _REDUCTIONS = {
 
 
 def reduce_extreme(call: LiteCall) -> None:
-    """The largest or smallest element over constant axes; any type, with one scale."""
+    """Over constant axes: MAX and MIN of any type with one scale, PROD of numbers without, ANY and ALL of bool."""
     one_type(call, 0)
     x = call.input(0)
     if call.record(0).is_quantized:
