@@ -15,6 +15,8 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.plan.memory import Link
+
 Counts = npt.NDArray[np.int64]
 
 MAX_RANK = 8
@@ -53,6 +55,20 @@ def copy_commands(
     extents = [axis.extent for axis in axes]
     lines = max(extents, default=1)
     return prod(extents) // lines, lines, line_bytes
+
+
+def line_cycles(link: Link, lines: Counts, size_bytes: Counts) -> npt.NDArray[np.float64]:
+    """Cycles that the lines of copies take besides their bytes: those of each, and the rest of the last beat of each.
+
+    The lines of a copy are taken to be of one length.
+
+    Example: 100 lines of 4 bytes over a link of 8 bytes a cycle, in beats of 8 bytes, take 50 cycles besides.
+    """
+    own: npt.NDArray[np.float64] = np.asarray(lines * link.line_cycles, dtype=np.float64)
+    if link.beat_bytes == 1:
+        return own
+    in_beats = lines * link.beat_bytes
+    return own + (-(-size_bytes // in_beats) * in_beats - size_bytes) / link.bytes_per_cycle
 
 
 def link_commands(dimensions: int, max_bytes: int, copies: Counts, lines: Counts, line_bytes: Counts) -> Counts:

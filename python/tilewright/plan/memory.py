@@ -61,7 +61,10 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A one-way path for bytes between two pools; both ways are two links."""
+    """A one-way path for bytes between two pools; both ways are two links.
+
+    The last bytes of each line of a copy take as long as ``beat_bytes``.
+    """
 
     name: str
     source: str
@@ -76,6 +79,7 @@ class Link:
     round_up_bytes: int
     asynchronous: bool
     issuer: str
+    beat_bytes: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,6 +181,16 @@ class LinkTable:
     both_ways: bool = field(default=False, metadata=setting("a second link with the same numbers leads back"))
     setup_cycles: int = field(default=0, metadata=setting("cycles that each command takes besides", **_CYCLES))
     line_cycles: int = field(default=0, metadata=setting("cycles that each line of a copy takes besides", **_CYCLES))
+    beat_bytes: int = field(
+        default=1,
+        metadata=setting(
+            "bytes that the link moves at once, as the width of a bus: the last bytes of each line of a copy take as "
+            "long as so many",
+            unit="bytes",
+            minimum=1,
+            maximum=4096,
+        ),
+    )
     dimensions: int = field(
         default=2,
         metadata=setting(

@@ -11,7 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from tilewright.plan import CopyStart, Layer, Link, Plan, kernel_steps
+from tilewright.plan.copies import line_cycles
 from tilewright.plan.stages import numbered_layers
 from tilewright.report.step_runs import Awaited, Called, Copy, Event, run_count, step_runs
 from tilewright.report.tiles import copies_and_kernels
@@ -121,7 +124,8 @@ def _walk(
             link = links[event.link]
             spend(CORE, "starts", clock.now + event.commands * link.setup_cycles)
             begin = max(clock.now, clock.free.get(link.name, 0.0))
-            end = begin + event.lines * link.line_cycles + event.size_bytes / link.bytes_per_cycle
+            besides = float(line_cycles(link, np.asarray(event.lines), np.asarray(event.size_bytes)))
+            end = begin + besides + event.size_bytes / link.bytes_per_cycle
             spans.setdefault((link.name, "copies"), []).append((begin, end))
             clock.free[link.name] = clock.due[event.copy] = end
             if not link.asynchronous:

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from tilewright.graph import packed_strides_bytes
 from tilewright.operators.nest import AxisMap, axis_range, clipped
 from tilewright.plan import Link
-from tilewright.plan.copies import link_commands
+from tilewright.plan.copies import line_cycles, link_commands
 from tilewright.platform.costs import Costs
-from tilewright.tiling.footprint import Counts, Steps, tile_shape
+from tilewright.tiling.footprint import Counts, Steps, tile_bytes, tile_shape
 from tilewright.tiling.kept import axis_totals, ring_axis
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
@@ -59,7 +59,8 @@ def load_cycles(operand: TileOperand, steps: Steps) -> Cycles:
     """Cycles of set-up and lines of one transfer of the largest tile, for each candidate; its bytes come on top."""
     assert operand.link is not None
     lines, _ = transfer_shape(operand, operand.link, steps)
-    return np.asarray(start_cycles(operand, steps) + lines * operand.link.line_cycles, dtype=np.float64)
+    besides = line_cycles(operand.link, lines, tile_bytes(operand, steps))
+    return np.asarray(start_cycles(operand, steps) + besides, dtype=np.float64)
 
 
 def start_cycles(operand: TileOperand, steps: Steps) -> Cycles:

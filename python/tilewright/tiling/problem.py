@@ -84,7 +84,7 @@ class TilingProblem:
     )
     """What ``staging`` found of larger tiles, by an operand's position, the far link's, and the steps that decide."""
 
-    known_setups: dict[tuple[int, int, tuple[int, ...]], int] = field(
+    known_setups: dict[tuple[int, int, tuple[int, ...]], float] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     """Cycles in which a far link sets up the copy of one larger tile, by the same keys."""

@@ -16,8 +16,9 @@ import numpy as np
 
 from tilewright.options import Buffering, Slots
 from tilewright.plan import Link
+from tilewright.plan.copies import line_cycles
 from tilewright.tiling.cost import gaps_at_home, transfer_shape
-from tilewright.tiling.footprint import plain_shape
+from tilewright.tiling.footprint import plain_shape, tile_bytes
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
 
@@ -140,7 +141,8 @@ def _far_cycles(problem: TilingProblem, hop: _Hop, staging: Staging) -> float:
         operand, link = problem.operands[hop.position], hop.link
         steps = {name: np.asarray(step, dtype=np.int64) for name, step in staging.steps.items()}
         lines, commands = transfer_shape(operand, link, steps)
-        problem.known_setups[key] = int(commands) * link.setup_cycles + int(lines) * link.line_cycles
+        besides = float(line_cycles(link, lines, tile_bytes(operand, steps)))
+        problem.known_setups[key] = int(commands) * link.setup_cycles + besides
     return loads * problem.known_setups[key] + staging.link_bytes / hop.link.bytes_per_cycle
 
 
