@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from math import prod
 
@@ -35,7 +36,7 @@ WORDS_BYTES = 64
 """The least bytes of the buffer for bytes at the ends of lines that are no whole words of a link."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TilingProblem:
     """One node, one kernel, its operands in the order of the C call, and where scratch lives.
 
@@ -91,12 +92,12 @@ class TilingProblem:
 
     _scratch_bytes: dict[tuple[int, ...], int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    @property
+    @cached_property
     def extents(self) -> dict[str, int]:
         """Extent of every iteration dimension."""
         return {dimension.name: dimension.extent for dimension in self.kernel.nest.dimensions}
 
-    @property
+    @cached_property
     def cuttable(self) -> tuple[str, ...]:
         """Dimensions that operator and kernel allow to cut, outermost first."""
         return tuple(
@@ -107,12 +108,12 @@ class TilingProblem:
             and dimension.name not in self.kernel.uncut
         )
 
-    @property
+    @cached_property
     def reductions(self) -> frozenset[str]:
         """The reductions and sequences among the cuttable dimensions; partial results stay near the core."""
         return self._cuttable_of(Iteration.REDUCTION) | frozenset(self.sequence)
 
-    @property
+    @cached_property
     def sequence(self) -> tuple[str, ...]:
         """The cuttable dimensions whose points come in lexicographic order, outermost first."""
         found = self._cuttable_of(Iteration.SEQUENTIAL)
@@ -147,13 +148,13 @@ class TilingProblem:
         """The name of a constant operand in plans and options: the tensor's, or layer and role."""
         return operand.tensor or f"{self.node.name}.{operand.name}"
 
-    @property
+    @cached_property
     def word_bytes(self) -> int:
         """The largest ``align_bytes`` of a link whose tiles may begin or end within such a word; 1 if none may."""
         links = (operand.link for operand in self.operands if operand.needs_words)
         return max((link.align_bytes for link in links if link is not None), default=1)
 
-    @property
+    @cached_property
     def words_bytes(self) -> int:
         """Bytes of the buffer for bytes at the ends of lines that are no whole words of a link; 0 if there are none."""
         return max(WORDS_BYTES, self.word_bytes) if self.word_bytes > 1 else 0
