@@ -131,6 +131,14 @@ def test_every_unsupported_operator_is_named(tmp_path: Path) -> None:
     assert [place.split(":")[0] for place in error.at] == ["operator 0 (COS) of 't1'", "operator 1 (UNIQUE) of 't2'"]
 
 
+def test_a_custom_operator_that_reads_scratch_is_named(tmp_path: Path) -> None:
+    """As in models that Vela compiled, whose tensors of scratch nothing writes."""
+    steps = [Step("CUSTOM ethos-u", (0, 1), (2,))]
+    error = refusal(written(tmp_path, lite_model([Value((2,)) for _ in range(3)], steps, (0,), (2,))))
+    assert error.status is ExitStatus.NOT_SUPPORTED
+    assert error.at == ("operator 0 (CUSTOM ethos-u) of 't2': operator CUSTOM ethos-u is not supported",)
+
+
 @pytest.mark.parametrize(
     ("kind", "scales", "operator", "told"),
     [

@@ -223,14 +223,18 @@ def _option(table: Table | None, field: int, option: Option) -> OptionValue:
 
 
 def _require_order(subgraph: SubgraphRecord, place: str) -> None:
-    """Every tensor is written once, before it is read; one that is kept from run to run may be read before."""
+    """Every tensor is written once, before it is read; one that is kept from run to run may be read before.
+
+    What custom operators of others do with their inputs is not known: Vela's `ethos-u` has scratch among them.
+    """
     constant = {number for number, tensor in enumerate(subgraph.tensors) if tensor.data is not None}
     variable = {number for number, tensor in enumerate(subgraph.tensors) if tensor.is_variable}
     known = constant | variable | set(subgraph.inputs)
     for entry in subgraph.operators:
         where = f"{place}.operators[{entry.index}] ({entry.operator})"
+        is_known = entry.operator == CIRCULAR_BUFFER or not entry.operator.startswith("CUSTOM ")
         unknown = [number for number in entry.inputs if number >= 0 and number not in known]
-        if unknown:
+        if unknown and is_known:
             raise Spoilt(f"{where}: reads tensor {unknown[0]}, which nothing has written")
         again = [number for number in entry.outputs if number in known and number not in variable]
         variable.difference_update(entry.outputs)
