@@ -74,7 +74,7 @@ def test_inputs_are_int8_by_default(tmp_path):
 def test_gemm_fuses_columns_but_not_rows(tmp_path, mul_shape, fused):
     build = ModelBuilder(opset=10)
     build.input("x", [3, 8])
-    w, c = RANDOM.integers(-128, 128, (5, 8)), RANDOM.integers(-500, 500, 5)
+    w, c = RANDOM.integers(-64, 64, (5, 8)), RANDOM.integers(-500, 500, 5)
     mul, add = RANDOM.integers(1, 900, mul_shape), RANDOM.integers(-900, 900, mul_shape)
     constants = [build.constant(values.astype(np.float32)) for values in (w, c)]
     y = build.node("Gemm", "x", *constants, transB=1, alpha=2.0, beta=3.0)
@@ -84,6 +84,21 @@ def test_gemm_fuses_columns_but_not_rows(tmp_path, mul_shape, fused):
     x = RANDOM.integers(-128, 128, (3, 8), np.int8)
     accumulator = 2 * x.astype(np.int64) @ w.T + 3 * c
     np.testing.assert_array_equal(outputs_of(graph, {"x": x})[0], expected(accumulator, mul, add, 10, True))
+
+
+def test_a_factor_of_gemm_leaves_weights_of_8_bits(tmp_path):
+    build = ModelBuilder(opset=10)
+    build.input("x", [3, 8])
+    w, c = RANDOM.integers(-128, 128, (5, 8)), RANDOM.integers(-500, 500, (3, 5))
+    constants = [build.constant(values.astype(np.float32)) for values in (w, c)]
+    y = build.node("Gemm", "x", *constants, transB=1, alpha=2.0, beta=3.0)
+    requant(build, y, 700, -80, div=1024.0, output="y", levels="n_levels")
+    graph = imported(tmp_path, build.model("y"))
+    (product,) = [node for node in graph.nodes if node.operator == "MatMul"]
+    assert graph.tensor(product.inputs[1]).dtype is DType.INT8
+    x = RANDOM.integers(-128, 128, (3, 8), np.int8)
+    sums = 2 * x.astype(np.int64) @ w.T + 3 * c
+    np.testing.assert_array_equal(outputs_of(graph, {"x": x})[0], expected(sums, 700, -80, 10, True))
 
 
 def test_add_pool_and_views(tmp_path):

@@ -32,12 +32,18 @@ def gemm(call: Call) -> None:
         raise Unsupported(f"operands of shape {list(a.shape)} and {list(b.shape)}")
     shape = (rows, columns)
     alpha, beta = float(call.attribute("alpha", 1.0)), float(call.attribute("beta", 1.0))
-    scaled = _scaled(call, 1, alpha, "alpha")
+    scales_sums = _leaves_8_bits(call, alpha)
+    scaled = b.name if scales_sums else _scaled(call, 1, alpha, "alpha")
     with_c = call.has(2) and beta != 0.0
     c = _scaled(call, 2, beta, "beta") if with_c else ""
-    bias = with_c and _is_bias(call, c, columns)
+    bias = with_c and not scales_sums and _is_bias(call, c, columns)
     inputs = [a.name, scaled, _flat(call, c)] if bias else [a.name, scaled]
-    product = _product(call, inputs, shape, transpose_a, transpose_b, part="product" if with_c and not bias else "")
+    alone = not scales_sums and (bias or not with_c)
+    product = _product(call, inputs, shape, transpose_a, transpose_b, part="" if alone else "product")
+    if scales_sums:
+        factor = call.literal(np.float32(alpha).reshape(()), f"{call.node.outputs[0]}/alpha")
+        part = "times_alpha" if with_c else ""
+        product = call.emit("Mul", [product, factor], shape, _BINARY_ATTRIBUTES, part=part)
     if with_c and not bias:
         if broadcast(shape, call.build.tensor(c).shape) != shape:
             raise Unsupported(f"C of shape {list(call.build.tensor(c).shape)} for a product of shape {list(shape)}")
@@ -68,6 +74,18 @@ def _gemm_of_batches(call: Call) -> None:
     if broadcast(shape, call.build.tensor(c).shape) != shape:
         raise Unsupported(f"C of shape {list(call.build.tensor(c).shape)} for a product of shape {list(shape)}")
     call.emit("Add", [product, c], shape, _BINARY_ATTRIBUTES)
+
+
+def _leaves_8_bits(call: Call, alpha: float) -> bool:
+    """Whether B holds 8-bit integers of the Deeploy dialect that ``alpha`` makes wider, which no kernel multiplies."""
+    known = call.known(1)
+    if known is None or not call.build.integers_in_floats:
+        return False
+    return bool(_is_8_bit(known) and not _is_8_bit(known * alpha))
+
+
+def _is_8_bit(values: Array) -> bool:
+    return bool(values.min(initial=0) >= -128 and values.max(initial=0) <= 127)
 
 
 def _scaled(call: Call, index: int, factor: float, what: str) -> str:
