@@ -74,6 +74,7 @@ TILEWRIGHT_INLINE uint32_t *pack(uint32_t *restrict out, const uint8_t *restrict
         return pack(out, a, b, count, 1, pixels / 2);                                              \
     }
 
+DEFINE_PACK(2)
 DEFINE_PACK(4)
 DEFINE_PACK(6)
 

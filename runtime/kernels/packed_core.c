@@ -28,6 +28,10 @@ static const struct rounds of_to4 = {2, 33, 44}, of_to16 = {4, 8, 16};
 TILEWRIGHT_INLINE void load_words(uint32_t *pair, const uint32_t *x, const int32_t words)
 {
 #if defined(__thumb2__) && defined(__GNUC__)
+    if (words == 1) {
+        pair[0] = x[0];
+        return;
+    }
     __asm__("ldrd %0, %1, %2"
             : "=r"(pair[0]), "=r"(pair[1])
             : "m"(*(const tilewright_double_word *)(const void *)x));
@@ -313,6 +317,7 @@ TILEWRIGHT_INLINE void called(const struct tilewright_packed *job, const struct 
     TILEWRIGHT_DEFINE_CORE(twice, suffix, pixels, TILEWRIGHT_WORDS_TWICE, TILEWRIGHT_RULE_TWICE)
 
 #define TILEWRIGHT_DEFINE_ALL_CORES(suffix)                                                        \
+    TILEWRIGHT_DEFINE_CORES(suffix, 2)                                                             \
     TILEWRIGHT_DEFINE_CORES(suffix, 4)                                                             \
     TILEWRIGHT_DEFINE_CORES(suffix, 6)                                                             \
     void tilewright_packed_any_4_##suffix(const struct tilewright_packed *job)                     \

@@ -228,6 +228,8 @@ class KernelChoice:
             called part by part of a reduction; None: reductions stay whole. Where a reduction is
             cut, C gets one more view behind scratch, and the flags say FIRST and LAST.
         in_groups: whether only layers of a group take the choice, which is for few rows at a time.
+        saves_scratch: whether the choice is only for pools that are too small for the others, and for plans that need
+            fewer bytes: it takes less scratch, and code that a network has not yet.
         called: the choice's name in reports, locks and a platform's costs, where that is not the symbol: it tells
             apart choices of one C function whose attributes point to different rules or cores.
     """
@@ -242,6 +244,7 @@ class KernelChoice:
     multiples: Mapping[str, int] = field(default_factory=dict)
     uncut: frozenset[str] = frozenset()
     in_groups: bool = False
+    saves_scratch: bool = False
     called: str = ""
 
     @property

@@ -35,7 +35,7 @@ def cheapest_kernel(
     No tiles are searched for a kernel whose calls alone take nearly as long as the best tiles so far.
     Of the variants of one kernel the first that fits is taken: a later variant cuts reductions, which
     adds floats in another order, and is meant for pools in which the others do not fit.
-    Kernels for groups alone are left out.
+    Kernels for groups alone are left out, and those that only save scratch where another one fits.
     Where bytes moved are the objective, the kernel with the fewest is taken, of equals the first, variants too; where
     bytes of pools are, and under another strategy, the first that fits.
     Raises TileOverflow, with the numbers of the kernel that misses the fewest bytes, if no kernel fits.
@@ -51,7 +51,7 @@ def cheapest_kernel(
     for number, problem in enumerate(candidates):
         if taken is not None and not (by_cycles or by_bytes):
             break
-        if problem.kernel.in_groups:
+        if problem.kernel.in_groups or (problem.kernel.saves_scratch and taken is not None):
             continue
         is_known = any(candidates[other].kernel.name == problem.kernel.name for other in choices)
         if problem.variant and is_known and not by_bytes:

@@ -93,8 +93,10 @@ def test_runs_at_the_bound(core: Core, rule: str, monkeypatch: pytest.MonkeyPatc
     graph, feeds = graph_of(weights[0], extremes(weights.shape[2]), epilogue, "int32" if rule == "none" else "int8")
     found = check(graph, feeds, prefix="conv_packed")
     names = [choice.name.removeprefix("tilewright_conv_packed_") for choice in found]
-    pixels = ("6", "4", "6_4") if rule not in ("layer_even", "none") else ("4",)
+    is_inlined = rule not in ("layer_even", "none")
+    pixels = ("6", "4", "6_4") if is_inlined else ("4",)
     wanted = [*(f"{count}_{core.value}_sorted" for count in pixels), f"4_{core.value}"]
+    wanted += [f"2_{core.value}_sorted"] if is_inlined else []
     assert [name.removesuffix(f"_{rule}") for name in names] == wanted
     assert (blocks_in_order(weights, core).rounds == 2).all()
 
@@ -180,7 +182,7 @@ def test_more_rounds_than_a_byte_counts() -> None:
     assert blocks.unit == 4
     graph, feeds = graph_of(weights[0], extremes(taps), requantize([1e-5] * 3))
     names = [choice.name for choice in check(graph, feeds, prefix="conv_packed")]
-    assert names == ["tilewright_conv_packed_4_to4_sorted_layer"]
+    assert names == [f"tilewright_conv_packed_{pixels}_to4_sorted_layer" for pixels in (4, 2)]
 
 
 @pytest.mark.parametrize("channels_last", [False, True], ids=["channels first", "channels last"])

@@ -33,8 +33,10 @@ from tilewright.operators.nest import along, blocks, whole
 
 SOURCES = ("conv_packed.c", "packed_core.c", "integer_finish.c")
 
-FOUR, SIX = 4, 6
-"""Pixels that are computed together: six take fewer instructions for each, but a last group may be part empty."""
+TWO, FOUR, SIX = 2, 4, 6
+"""Pixels that are computed together: six take fewer instructions for each, but a last group may be part empty. Two
+take a sixth more than four and half their scratch.
+"""
 
 _MOST_TAPS_OF_SIX = 85
 """Taps of a network's largest convolution up to which six pixels are taken: their scratch is then below 1,024 bytes.
@@ -66,7 +68,7 @@ class ConvPacked(CStruct):
     group_inputs: Annotated[Int32, "channels of x in one group"]
     group_outputs: Annotated[Int32, "channels of y in one group"]
     taps: Annotated[Int32, "of a channel of y"]
-    pixels: Annotated[Int32, "that are computed together: 4 or 6"]
+    pixels: Annotated[Int32, "that are computed together: 2, 4 or 6"]
     padding: Annotated[Int32, "the stored byte that stands for zero"]
     is_padded: Annotated[Int32, "1: taps may lie beside x"]
     is_unsigned: Annotated[Int32, "1: x is uint8"]
@@ -99,6 +101,8 @@ def packed(conv: IntegerConv, graph: Graph) -> tuple[KernelChoice, ...]:
         found.append(_with_four(found[0]))
     if group_outputs > BLOCK:
         found.append(_choice(conv, FOUR, blocks_in_order(weights, core), ""))
+    if conv.finish.rule in INLINED:
+        found.append(replace(_choice(conv, TWO, in_order, "_sorted"), saves_scratch=True))
     return tuple(found)
 
 
@@ -259,13 +263,13 @@ _STACK_BYTES = {
 """Bytes of stack of kernels whose rule a function finishes, by rule."""
 
 DECLARATION = Declaration(
-    kernels=(_kernel(FOUR, 0.0, 0.0), _kernel(SIX, 0.0, 0.0)),
+    kernels=tuple(_kernel(pixels, 0.0, 0.0) for pixels in (FOUR, SIX, TWO)),
     pointed={
         "tilewright_packed_products": tuple(
-            f"packed_{rule.value}_{pixels}_{core}" for rule in INLINED for pixels in (FOUR, SIX) for core in CORES
+            f"packed_{rule.value}_{pixels}_{core}" for rule in INLINED for pixels in (TWO, FOUR, SIX) for core in CORES
         )
         + tuple(f"packed_any_{FOUR}_{core}" for core in CORES),
-        "tilewright_pack": tuple(f"pack_{sign}_{pixels}" for sign in ("signed", "unsigned") for pixels in (FOUR, SIX)),
+        "tilewright_pack": tuple(f"pack_{sign}_{pixels}" for sign in ("signed", "unsigned") for pixels in (TWO, FOUR, SIX)),
     },
     stack_bytes={
         f"conv_packed_{FOUR}_{core}{name}_{rule}": size

@@ -257,17 +257,20 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_integer_attributes) == (siz
 void tilewright_conv_integer(const struct tilewright_conv_integer_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
-tilewright_packed_products tilewright_packed_folded_4_to4, tilewright_packed_folded_4_to16,
-    tilewright_packed_folded_6_to4, tilewright_packed_folded_6_to16, tilewright_packed_layer_4_to4,
-    tilewright_packed_layer_4_to16, tilewright_packed_layer_6_to4, tilewright_packed_layer_6_to16,
+tilewright_packed_products tilewright_packed_folded_2_to4, tilewright_packed_folded_2_to16,
+    tilewright_packed_folded_4_to4, tilewright_packed_folded_4_to16, tilewright_packed_folded_6_to4,
+    tilewright_packed_folded_6_to16, tilewright_packed_layer_2_to4, tilewright_packed_layer_2_to16,
+    tilewright_packed_layer_4_to4, tilewright_packed_layer_4_to16, tilewright_packed_layer_6_to4,
+    tilewright_packed_layer_6_to16, tilewright_packed_high_2_to4, tilewright_packed_high_2_to16,
     tilewright_packed_high_4_to4, tilewright_packed_high_4_to16, tilewright_packed_high_6_to4,
-    tilewright_packed_high_6_to16, tilewright_packed_away_4_to4, tilewright_packed_away_4_to16,
-    tilewright_packed_away_6_to4, tilewright_packed_away_6_to16, tilewright_packed_twice_4_to4,
-    tilewright_packed_twice_4_to16, tilewright_packed_twice_6_to4, tilewright_packed_twice_6_to16,
-    tilewright_packed_any_4_to4, tilewright_packed_any_4_to16;
+    tilewright_packed_high_6_to16, tilewright_packed_away_2_to4, tilewright_packed_away_2_to16,
+    tilewright_packed_away_4_to4, tilewright_packed_away_4_to16, tilewright_packed_away_6_to4,
+    tilewright_packed_away_6_to16, tilewright_packed_twice_2_to4, tilewright_packed_twice_2_to16,
+    tilewright_packed_twice_4_to4, tilewright_packed_twice_4_to16, tilewright_packed_twice_6_to4,
+    tilewright_packed_twice_6_to16, tilewright_packed_any_4_to4, tilewright_packed_any_4_to16;
 
-tilewright_pack tilewright_pack_signed_4, tilewright_pack_signed_6, tilewright_pack_unsigned_4,
-    tilewright_pack_unsigned_6;
+tilewright_pack tilewright_pack_signed_2, tilewright_pack_signed_4, tilewright_pack_signed_6,
+    tilewright_pack_unsigned_2, tilewright_pack_unsigned_4, tilewright_pack_unsigned_6;
 
 /* Convolution of 8-bit tensors, two pixels with a multiplication, any strides, dilations, pads and
  * groups. Operands: x [n, c, h, w]; weights [group][block of two channels][5 bytes, then int8 kh,
@@ -281,7 +284,7 @@ struct tilewright_conv_packed_attributes {
     int32_t group_inputs; /* channels of x in one group */
     int32_t group_outputs; /* channels of y in one group */
     int32_t taps; /* of a channel of y */
-    int32_t pixels; /* that are computed together: 4 or 6 */
+    int32_t pixels; /* that are computed together: 2, 4 or 6 */
     int32_t padding; /* the stored byte that stands for zero */
     int32_t is_padded; /* 1: taps may lie beside x */
     int32_t is_unsigned; /* 1: x is uint8 */
