@@ -182,10 +182,14 @@ void tilewright_walk(const struct tilewright_walk_operand *operands, int32_t ope
     for (int32_t i = 0; first != 0 && i < operand_count; i++) {
         stride[i] = operands[i].stride[axis_at(&walk, 0)];
     }
-    int32_t place;
+    int32_t place = -1; /* whose index moved last */
     do {
         for (int32_t i = 0; i < operand_count; i++) {
-            at[i] = operands[i].base + row_offset(&walk, &operands[i], i, first);
+            if (place == first && rings_at(&walk, first) == 0) {
+                at[i] += operands[i].stride[axis_at(&walk, first)];
+            } else {
+                at[i] = operands[i].base + row_offset(&walk, &operands[i], i, first);
+            }
         }
         row(at, stride, length, context);
         for (place = first; place < walk.rank && ++walk.index[place] == walk.extent[place];

@@ -269,7 +269,9 @@ DECLARATION = Declaration(
             f"packed_{rule.value}_{pixels}_{core}" for rule in INLINED for pixels in (TWO, FOUR, SIX) for core in CORES
         )
         + tuple(f"packed_any_{FOUR}_{core}" for core in CORES),
-        "tilewright_pack": tuple(f"pack_{sign}_{pixels}" for sign in ("signed", "unsigned") for pixels in (TWO, FOUR, SIX)),
+        "tilewright_pack": tuple(
+            f"pack_{sign}_{pixels}" for sign in ("signed", "unsigned") for pixels in (TWO, FOUR, SIX)
+        ),
     },
     stack_bytes={
         f"conv_packed_{FOUR}_{core}{name}_{rule}": size
