@@ -20,6 +20,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Iterator
@@ -131,9 +132,17 @@ def _run_and_exit(connection: socket.socket, files: list[int], strings: list[byt
             stream.reconfigure(line_buffering=lines, write_through=at_once)
             setattr(sys, name, stream)
         status = _run([os.fsdecode(word) for word in words])
+        _join_threads()
     finally:
         connection.sendall(struct.pack("=i", status))
         os._exit(status)
+
+
+def _join_threads() -> None:
+    """Wait as the interpreter's end does: a pool that is shut down ends its processes in a thread of its own."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
 
 
 def _run(words: list[str]) -> int:
