@@ -20,7 +20,7 @@ from tilewright.planning.decide import Decider, best_tiles, cost_of, with_layers
 from tilewright.planning.decisions import Decisions
 from tilewright.planning.given_groups import BLOCK_OVERRIDE, GROUP_OVERRIDE, gives_groups
 from tilewright.planning.given_homes import with_given_homes
-from tilewright.planning.grouping import Grouping, first_choice, groupings_of, smaller, tradeoffs, ways_of
+from tilewright.planning.grouping import Grouping, Way, first_choice, groupings_of, smaller, tradeoffs, ways_of
 from tilewright.planning.lean_constants import with_leaner_constants
 from tilewright.planning.near_homes import with_near_tensors
 from tilewright.planning.prepare import Prepared
@@ -39,6 +39,9 @@ from tilewright.tiling.own_tiler import find_tiler
 
 EXACT = "exact"
 """The placement algorithm that finds a place where there is one."""
+
+MOST_PLACED = 3
+"""Ways to group layers that are placed at most where the fewest bytes are wanted."""
 
 ROUNDS = 31
 """How often tiles are made smaller at most, counted over all layers together."""
@@ -209,23 +212,55 @@ def _grouped_or_in_strips(groupings: Sequence[Grouping], alone: Decisions, decid
 def _grouped(groupings: Sequence[Grouping], alone: Decisions, decider: Decider) -> Planned:
     """The first way that finds a place, from the one that the objective asks for to that of the fewest bytes.
 
-    Raises DoesNotFit of the last one.
+    Where the fewest bytes are the objective, also ways that are predicted to need more are placed. Raises DoesNotFit of
+    the last one.
     """
     ways, usual = ways_of(groupings), ways_of(groupings, usual=True)
     way = first_choice(ways, usual, decider)
+    if decider.options.objective is Objective.BYTES_USED and way is ways[-1]:
+        return _of_fewest_bytes(ways, alone, decider)
     while True:
         try:
             shown = ways if any(way is item for item in ways) else usual
-            decisions = replace(way.grouping.decisions(way.cover), front=tradeoffs(shown, way))
-            planned = _realised(decisions, way.grouping.decider)
-            if decider.prepared.graph.fed or gives_groups(decider.options):
-                return planned
-            return _with_fewer_bytes(planned, replace(alone, front=tradeoffs(shown, None)), decider)
+            return _in_groups(shown, way, alone, decider)
         except DoesNotFit as overflow:
             found = smaller(ways, way, overflow.diagnosis.missing)
             if found is None:
                 raise
             way = found
+
+
+def _of_fewest_bytes(ways: Sequence[Way], alone: Decisions, decider: Decider) -> Planned:
+    """Of the ways that promise the fewest bytes the plan that needs the fewest: gaps between buffers are not predicted.
+
+    Raises DoesNotFit of the way that promises the fewest.
+    """
+    best: Planned | None = None
+    failure: DoesNotFit | None = None
+    pool = decider.platform.io_pool
+    for way in ways[: -MOST_PLACED - 1 : -1]:
+        if best is not None and way.cover.size_bytes >= _used_bytes(best, pool):
+            break
+        try:
+            planned = _in_groups(ways, way, alone, decider)
+        except DoesNotFit as overflow:
+            failure = failure or overflow
+            continue
+        if best is None or _used_bytes(planned, pool) < _used_bytes(best, pool):
+            best = planned
+    if best is None:
+        assert failure is not None
+        raise failure
+    return best
+
+
+def _in_groups(shown: Sequence[Way], way: Way, alone: Decisions, decider: Decider) -> Planned:
+    """The plan of a way, one of those that are shown; or of the layers alone, where that needs no more bytes."""
+    decisions = replace(way.grouping.decisions(way.cover), front=tradeoffs(shown, way))
+    planned = _realised(decisions, way.grouping.decider)
+    if decider.prepared.graph.fed or gives_groups(decider.options):
+        return planned
+    return _with_fewer_bytes(planned, replace(alone, front=tradeoffs(shown, None)), decider)
 
 
 def _with_fewer_bytes(planned: Planned, alone: Decisions, decider: Decider) -> Planned:
@@ -241,6 +276,10 @@ def _with_fewer_bytes(planned: Planned, alone: Decisions, decider: Decider) -> P
         return planned
     used = [sum(use.used_bytes for use in item.pool_use) for item in (planned, other)]
     return planned if used[0] < used[1] else other
+
+
+def _used_bytes(planned: Planned, pool: str) -> int:
+    return next(use.used_bytes for use in planned.pool_use if use.pool == pool)
 
 
 def _kernels(decisions: Decisions) -> list[str]:
