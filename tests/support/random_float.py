@@ -181,7 +181,7 @@ def repeated(model: RandomModel) -> None:
     name = _any(model)
     shape = model.shape(name)
     if model.chance.random() < 0.5:
-        model.add("Tile", name, model.constant(np.array([model.chance.choice((1, 1, 2)) for _ in shape])))
+        model.add("Tile", name, model.constant(np.array([model.chance.choice((1, 1, 2)) for _ in shape], np.int64)))
     else:
         wanted = [model.chance.choice((1, 3)) if extent == 1 else extent for extent in shape]
         model.add("Expand", name, model.constant(np.array([2, *wanted][model.chance.randint(0, 1) :], np.int64)))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from onnx import parser
+from onnx import TensorProto, parser
+from onnx.helper import make_graph, make_model, make_node, make_tensor, make_tensor_value_info
 from onnx.reference import ReferenceEvaluator
 from support.onnx_models import ModelBuilder, imported, operators, outputs_of
 from tilewright.base.errors import TilewrightError
@@ -139,6 +140,21 @@ def test_what_run_time_decides_is_refused(tmp_path):
     assert "its count is computed at run time" in refusal(tmp_path, text.replace("LIMIT", "9"))
     text = LOOP.replace("on = Less(i, limit)", "sum = ReduceSum<keepdims: int = 0>(state)\n on = IsNaN(sum)")
     assert "behind iteration 0 is computed" in refusal(tmp_path, text.replace("TRIPS", "3").replace("LIMIT", "9"))
+
+
+@pytest.mark.parametrize("dimensions", [[0], [2]])
+def test_conditions_and_counts_have_one_element(tmp_path, dimensions):
+    several = make_tensor("c", TensorProto.BOOL, dimensions, [True] * dimensions[0])
+    bodies = [
+        make_graph(
+            [make_node(operator, ["x"], [name])], name, [], [make_tensor_value_info(name, TensorProto.FLOAT, [2])]
+        )
+        for operator, name in (("Relu", "s"), ("Neg", "t"))
+    ]
+    x, y = (make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "xy")
+    node = make_node("If", ["c"], ["y"], then_branch=bodies[0], else_branch=bodies[1])
+    with pytest.raises(TilewrightError, match=f"its condition has {dimensions[0]} elements instead of one"):
+        imported(tmp_path, make_model(make_graph([node], "g", [x], [y], [several])))
 
 
 def test_inner_nodes_are_named(tmp_path):

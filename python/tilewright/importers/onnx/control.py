@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -130,7 +131,7 @@ def _if(control: _Control) -> None:
     condition = control.known(0)
     if condition is None:
         raise Unsupported("its condition is computed at run time", control.remedy(control.node.inputs[0]))
-    branch = control.body("then_branch" if bool(condition.reshape(-1)[0]) else "else_branch")
+    branch = control.body("then_branch" if bool(_only(condition, "condition")) else "else_branch")
     for index, name in enumerate(control.inline(branch, (), 0)):
         control.give(index, name)
 
@@ -154,7 +155,7 @@ def _loop(control: _Control) -> None:
         if condition is None:
             what = f"its condition behind iteration {iteration} is computed at run time"
             raise Unsupported(what, control.remedy(outputs[0]))
-        going = bool(condition.reshape(-1)[0])
+        going = bool(_only(condition, "condition"))
         carried = outputs[1 : 1 + len(carried)]
         for names, name in zip(scanned, outputs[1 + len(carried) :], strict=True):
             names.append(name)
@@ -171,7 +172,14 @@ def _scalar(control: _Control, index: int, what: str) -> int | None:
     value = control.known(index)
     if value is None:
         raise Unsupported(f"its {what} is computed at run time", control.remedy(control.node.inputs[index]))
-    return int(value.reshape(-1)[0])
+    return int(_only(value, what))
+
+
+def _only(values: Array, what: str) -> Any:
+    """The element of a constant that has one. Raises Unsupported for fewer or more."""
+    if values.size != 1:
+        raise Unsupported(f"its {what} has {values.size} elements instead of one", "export the model again")
+    return values.reshape(-1)[0]
 
 
 def _scan(control: _Control) -> None:

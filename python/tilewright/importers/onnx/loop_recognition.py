@@ -202,7 +202,11 @@ class LoopInParts:
         if not self.node.inputs[0]:
             return _MOST_STEPS + 1
         trips = self.build.constants.get(self.node.inputs[0])
-        if trips is None or any(self.results[at] not in self.counting for at in self._numbers().values()):
+        if (
+            trips is None
+            or trips.size != 1
+            or any(self.results[at] not in self.counting for at in self._numbers().values())
+        ):
             raise NoCell
         return int(trips.reshape(-1)[0])
 
