@@ -4,17 +4,18 @@
     python benchmarks/cluster.py predict --corpus FOLDER
     python benchmarks/cluster.py overlap --corpus FOLDER [--only TEXT]
     python benchmarks/cluster.py networks --corpus FOLDER [--only TEXT]
-    python benchmarks/cluster.py layers --corpus FOLDER [--only TEXT]
+    python benchmarks/cluster.py layers --corpus FOLDER [--only TEXT] [--further]
 
-``calibrate`` measures the micro-benchmarks of micro_models.py with one core and with eight, and writes
-the platform file (the shipped one) with the constants that fit.
+``calibrate`` measures the micro-benchmarks of micro_models.py and micro_shapes.py with one core and with
+eight, and writes the platform file (the shipped one) with the constants that fit.
 ``predict`` compares the predicted cycles of six networks with those of a whole inference, and
 ``overlap`` each double-buffered layer with builds without its copies and without its kernels, and
 whole networks with single buffering, which must fail the same limits: layers whose copies run one behind
 the other with their kernels. ``networks`` prints the multiply-accumulates per cycle of whole
 networks, first inference, in a large and in a small l1, beside what they are to reach: those that are
 computed, and those of the model as written, of which channels that are always constant are left out.
-``layers`` compares the predicted cycles of each layer of them that takes much of the time with a profile.
+``layers`` compares the predicted cycles of each layer of them that takes much of the time with a profile, with
+``--further`` those of other quantised networks of the corpus.
 The exit status is 1 where a limit below is missed. Needs GVSoC (GVSOC_INSTALL_DIR), tilewright's
 environment, CMake, Ninja and riscv64-unknown-elf-gcc.
 """
@@ -33,7 +34,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from micro_models import write_models
+from micro_models import MODELS, write_models
+from micro_shapes import SHAPES
 from tilewright.catalogue.macs import macs_of_nodes
 from tilewright.graph import DType
 from tilewright.importers.load import import_model
@@ -64,8 +66,27 @@ NETWORKS = {
 }
 """By network: multiply-accumulates per cycle that eight cores are to reach, by bytes of l1."""
 
+SIZES = (60_000, 16_000)
+"""Bytes of l1 in which layers are judged."""
+
 JUDGED = (*NETWORKS, "deeploy/Models/CNN_Linear1")
 """Networks on which predictions are judged; none of their layers is measured to calibrate."""
+
+FURTHER = (
+    *(f"onnx/{name}_{how}" for name in ("kws", "ic", "ad") for how in ("int8", "qdq_pc", "qop_pc")),
+    "onnx/kws_qdq_pt",
+    "onnx/micro_kws_m_static_qdq",
+    "onnx/micro_kws_m_static_qoperator",
+    "onnx/dscnn_l_kws_int8",
+    "onnx/resnet18s_64_int8",
+    "onnx/squeeze_incep_56_int8",
+    "onnx/tcn_causal_128_int8",
+    "onnx/fpn_det_96_int8",
+    "onnx/unet48_int8",
+    "deeploy/Models/CNN_Linear1",
+    "deeploy/Models/miniMobileNet",
+)
+"""Quantised networks on whose layers predictions are judged besides, where ``--further`` asks for them."""
 
 PREDICTION_LIMIT = 0.05
 LAYER_LIMIT = 0.10
@@ -109,6 +130,7 @@ def main() -> int:
     parser.add_argument(
         "--only", default="", help="for overlap, networks and layers: take only networks whose folder has this text"
     )
+    parser.add_argument("--further", action="store_true", help="for layers: other networks than those that are judged")
     parser.add_argument("--output", type=Path, default=PLATFORM, help="platform file that calibrate writes")
     parsed = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -117,13 +139,15 @@ def main() -> int:
         models = parsed.corpus / "deeploy/Models"
         if parsed.what == "calibrate":
             return calibrate(build, parsed.output)
-        if parsed.what in ("networks", "layers"):
-            return (networks if parsed.what == "networks" else layers)(parsed.corpus, build, parsed.only)
+        if parsed.what == "networks":
+            return networks(parsed.corpus, build, parsed.only)
+        if parsed.what == "layers":
+            return layers(parsed.corpus, build, parsed.only, further=parsed.further)
         return predict(parsed.corpus, build) if parsed.what == "predict" else overlap(models, build, parsed.only)
 
 
 def calibrate(build: Path, output: Path) -> int:
-    small = write_models(build / "models")
+    small = write_models(build / "models", {**MODELS, **SHAPES})
     cases = [
         Case(folder, cores, l1, family=family)
         for folder in small
@@ -155,7 +179,7 @@ def predict(corpus: Path, build: Path) -> int:
 
 def networks(corpus: Path, build: Path, only: str) -> int:
     """Whole networks with the buffering that Tilewright chooses, with the right bits."""
-    aims = whole_networks(corpus, only, profile=False)
+    aims = whole_networks(corpus, only)
     results = run(tuple(aims), build)
     missed = 0
     titles = ("network", "l1", "cycles", "predicted", "per cycle", "as written", "to reach")
@@ -170,10 +194,10 @@ def networks(corpus: Path, build: Path, only: str) -> int:
     return verdict(missed, "networks that compute less per cycle than they are to reach")
 
 
-def whole_networks(corpus: Path, only: str, *, profile: bool) -> dict[Case, float]:
+def whole_networks(corpus: Path, only: str) -> dict[Case, float]:
     """Each network in each size of l1, with what it is to reach."""
     return {
-        Case(corpus / name, 8, l1, "auto", profile): aim
+        Case(corpus / name, 8, l1, "auto", profile=False): aim
         for name, by_l1 in NETWORKS.items()
         if only in name
         for l1, aim in by_l1.items()
@@ -194,9 +218,10 @@ def element_types(folder: Path) -> dict[str, str]:
     return found
 
 
-def layers(corpus: Path, build: Path, only: str) -> int:
+def layers(corpus: Path, build: Path, only: str, *, further: bool) -> int:
     """Predicted and profiled cycles of whole networks, and of each of their large layers."""
-    cases = tuple(whole_networks(corpus, only, profile=True))
+    names = FURTHER if further else NETWORKS
+    cases = [Case(corpus / name, 8, l1, "auto") for name in names if only in name for l1 in SIZES]
     results = run(cases, build)
     return verdict(
         sum(predicted_layers(case, json.loads(results[case.target].read_text(encoding="utf-8"))) for case in cases),

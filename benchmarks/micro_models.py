@@ -7,7 +7,7 @@ the networks on which predictions are judged.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -332,7 +332,7 @@ def windows_high() -> Chain:
     return windows(QdqChain(13, 16, 40, 48, 13.0, 0.08))
 
 
-MODELS = {
+MODELS: dict[str, Callable[[], Chain]] = {
     "convolutions": convolutions,
     "residuals": residuals,
     "narrow": narrow,
@@ -348,10 +348,10 @@ MODELS = {
 }
 
 
-def write_models(folder: Path) -> list[Path]:
+def write_models(folder: Path, models: Mapping[str, Callable[[], Chain]]) -> list[Path]:
     """A folder for each model, laid out like those of a corpus; outputs are zeros that nobody compares."""
     written = []
-    for name, build in MODELS.items():
+    for name, build in models.items():
         chain, target = build(), folder / name
         target.mkdir(parents=True, exist_ok=True)
         onnx.save(chain.model(), target / "network.onnx")

@@ -7,11 +7,13 @@
 
 enum { X, Y };
 enum { BATCH, CHANNEL, HEIGHT, WIDTH };
+enum { FOUND = 3 }; /* rows of a window whose addresses are found once for a row of y */
 
 /* The taps of a pixel's window that lie in the tile of x. */
 struct window {
     const struct tilewright_view *x;
     struct tilewright_window rows;
+    const uint8_t *row_at[FOUND];
     int32_t row_dilation;
     int32_t columns;
     int32_t step;     /* bytes from column to column of the window */
@@ -19,10 +21,23 @@ struct window {
     int32_t is_unsigned;
 };
 
+static const uint8_t *row_at(const struct window *window, int32_t row)
+{
+    return tilewright_row(window->x, HEIGHT, window->rows.start + row * window->row_dilation);
+}
+
 static const uint8_t *row_of(const struct window *window, int32_t row)
 {
-    const int32_t position = window->rows.start + row * window->row_dilation;
-    return tilewright_row(window->x, HEIGHT, position) + window->offset;
+    const int32_t number = row - window->rows.first;
+    return (number < FOUND ? window->row_at[number] : row_at(window, row)) + window->offset;
+}
+
+/* Finds the rows of x for the windows of a row of y: where x is a ring, a row takes a division. */
+static TILEWRIGHT_NOINLINE void find_rows(struct window *window)
+{
+    for (int32_t i = 0; i < FOUND && window->rows.first + i < window->rows.end; i++) {
+        window->row_at[i] = row_at(window, window->rows.first + i);
+    }
 }
 
 #if defined(__riscv) && __riscv_xlen == 32
@@ -123,27 +138,28 @@ void tilewright_max_pool_xpulpv2_words(
     const struct tilewright_shape *out = operands[Y].shape;
     const struct tilewright_max_pool_integer_attributes *a = attributes;
     (void)flags;
+    struct window window = {
+        .x = &operands[X],
+        .row_dilation = a->dilations[0],
+        .step = a->dilations[1] * in->stride[WIDTH],
+        .is_unsigned = a->is_unsigned,
+    };
     for (int32_t n = 0; n < out->extent[BATCH]; n++) {
         for (int32_t i = 0; i < out->extent[HEIGHT]; i++) {
             const int32_t row = out->origin[HEIGHT] + i;
             uint8_t *to =
                 tilewright_row(&operands[Y], HEIGHT, row) + (ptrdiff_t)n * out->stride[BATCH];
+            window.rows = tilewright_window_at(in, HEIGHT, row, a->strides[0], a->pads[0],
+                                               a->kernel[0], a->dilations[0]);
+            find_rows(&window);
             for (int32_t j = 0; j < out->extent[WIDTH]; j++) {
                 const struct tilewright_window columns =
                     tilewright_window_at(in, WIDTH, out->origin[WIDTH] + j, a->strides[1],
                                          a->pads[1], a->kernel[1], a->dilations[1]);
                 const int32_t first = columns.start + columns.first * a->dilations[1];
-                const struct window window = {
-                    .x = &operands[X],
-                    .rows = tilewright_window_at(in, HEIGHT, row, a->strides[0], a->pads[0],
-                                                 a->kernel[0], a->dilations[0]),
-                    .row_dilation = a->dilations[0],
-                    .columns = columns.end - columns.first,
-                    .step = a->dilations[1] * in->stride[WIDTH],
-                    .offset = (ptrdiff_t)n * in->stride[BATCH] +
-                              (ptrdiff_t)(first - in->origin[WIDTH]) * in->stride[WIDTH],
-                    .is_unsigned = a->is_unsigned,
-                };
+                window.columns = columns.end - columns.first;
+                window.offset = (ptrdiff_t)n * in->stride[BATCH] +
+                                (ptrdiff_t)(first - in->origin[WIDTH]) * in->stride[WIDTH];
                 store_pixel(&window, in, out, to);
                 to += out->stride[WIDTH];
             }

@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.graph import Array, Graph, Node
 from tilewright.kernels.c_structs import BlockFinish, CStruct, CType, Int32
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, steps_product, words
-from tilewright.kernels.kernel import ConstantOperand, Declaration, Kernel, KernelChoice, ScratchOf, TileSteps
+from tilewright.kernels.kernel import ConstantOperand, CyclesOf, Declaration, Kernel, KernelChoice, ScratchOf, TileSteps
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.requantization import LayerLimits, rule_of
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
@@ -56,8 +56,13 @@ PIXEL_SCRATCH_POINTERS = _TAPS_POINTERS + _RUN_POINTERS + 1
 _PLANES_BYTES = 448
 """Most bytes of scratch into which C copies the words of more than four pixels at once (planar convolutions)."""
 
-_CALL_CYCLES, _PLANES_CYCLES = 2000.0, 5300.0
+_CALL_CYCLES, _PLANES_CYCLES = 2000.0, 4300.0
 """Cycles of a call beside what it computes: where taps are read in x or copied from it, or copied from planes."""
+
+_PARTIAL_CYCLES, _SINGLE_CYCLES = 200.0, 240.0
+"""Cycles that a block of fewer than four channels takes more than a whole one, and each of its channels: C finishes
+their sums one by one.
+"""
 
 _MOST_FOURS = 4
 """The most groups of four pixels that C copies at once."""
@@ -97,7 +102,7 @@ def choices(node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
     vectors = pointwise(conv, graph) if direct else ()
     return (
         *vectors,
-        _choice(conv, _is_planar(conv, graph), direct, core.pointer_bytes),
+        _choice(conv, _is_planar(conv, graph), direct, _CONVS[core.pointer_bytes, order[-1] == 1]),
     )
 
 
@@ -115,7 +120,7 @@ def pixel_scratch_bytes(inputs: int, direct: bool, pointer_bytes: int) -> int:
     return PIXEL_SCRATCH_POINTERS * pointer_bytes + _TAPS_BYTES + (0 if direct else BLOCK * words(inputs))
 
 
-def _choice(conv: IntegerConv, planar: bool, direct: bool, pointer_bytes: int) -> KernelChoice:
+def _choice(conv: IntegerConv, planar: bool, direct: bool, kernel: Kernel) -> KernelChoice:
     """The kernel for a convolution whose taps are read in words of four: of channels, or (``planar``) of columns.
 
     ``direct``: the kernel reads words in x itself; else it copies words to scratch first.
@@ -140,7 +145,7 @@ def _choice(conv: IntegerConv, planar: bool, direct: bool, pointer_bytes: int) -
     taps = _Words(attributes, conv.nest)
     x, y = conv.operands
     return KernelChoice(
-        kernel=_CONVS[pointer_bytes],
+        kernel=kernel,
         called=f"tilewright_conv_xpulpv2_{conv.finish.rule.value}",
         sources=SOURCES,
         nest=conv.nest,
@@ -178,10 +183,14 @@ def _planes(conv: IntegerConv) -> tuple[ConstantOperand, ConstantOperand]:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The words of four in which a convolution with these attributes reads its taps."""
+    """The words of four in which a convolution with these attributes reads its taps.
+
+    ``copies_words``: channels of x lie side by side, so that taps are copied in words where there are whole ones.
+    """
 
     given: ConvXpulpv2
     nest: Nest
+    copies_words: bool = False
 
     @property
     def kernel(self) -> tuple[int, int]:
@@ -234,27 +243,37 @@ class _Words:
 
     def cycles(self, steps: TileSteps) -> float:
         """Cycles of a call on a tile with these steps, fitted to measurements on pulp-open."""
-        nest, (rows, _), direct = self.nest, self.kernel, self.given.is_direct
+        nest, (rows, columns), direct = self.nest, self.kernel, self.given.is_direct
         slot_words = self.slot_bytes(steps) // 4
         images = steps_product(nest, steps, "n", "group")
         fours = images * -(-steps_product(nest, steps, "oh", "ow") // BLOCK)
         share = steps_product(nest, steps, "ic") / nest.dimension("ic").extent
-        block = xpulpv2.block_cycles(rule_of(self.given.finish), slot_words, rows if direct else 1, share)
-        together = 50.0 + (20.0 * rows if direct else self._copy_cycles(steps))
+        runs = rows * (1 if self._is_dense else columns) if direct else 1
+        block = xpulpv2.block_cycles(rule_of(self.given.finish), slot_words, runs, share)
+        together = 50.0 + 20.0 * rows if direct else self._copy_cycles(steps)
         channel_blocks = xpulpv2.channel_blocks(nest, steps, "oc")
-        apart = self._planes_cycles(steps) if self.given.is_planar else self._apart_cycles(steps, fours)
+        single = steps_product(nest, steps, "oc") % BLOCK
+        partial = _PARTIAL_CYCLES + _SINGLE_CYCLES * single if single else 0.0
+        apart = self._planes_cycles(steps) if self.given.is_planar else 0.0
+        if direct:
+            apart = self._apart_cycles(steps, fours)
         begin = _PLANES_CYCLES if self.given.is_planar else _CALL_CYCLES
-        return begin + fours * (channel_blocks * block + together) + apart
+        return begin + fours * (channel_blocks * block + partial + together) + apart
+
+    @property
+    def _is_dense(self) -> bool:
+        """Whether the taps of a row of the kernel lie side by side in x."""
+        return self.kernel[1] == 1 or self.given.windows.dilations[1] == 1
 
     def _apart_cycles(self, steps: TileSteps, fours: int) -> float:
         """Cycles of all groups of four pixels, of ``fours``, for which C computes each address."""
         images = steps_product(self.nest, steps, "n", "group")
         across, beside = (min(fours, images * count) for count in self._fours_apart(steps))
-        (rows, columns), slot_words = self.kernel, self.slot_bytes(steps) // 4
-        if not self.given.is_direct:
-            return (across + beside) * (450.0 + 60.0 * rows + 50.0 * slot_words)
-        runs = 16.0 * rows * (columns - 1) * xpulpv2.channel_blocks(self.nest, steps, "oc")
+        rows, columns = self.kernel
         one_by_one = 300.0 + 60.0 * (rows * columns) + (440.0 if rows * columns == 1 else 0.0)
+        if not self._is_dense:
+            return across * one_by_one + (fours - across) * (600.0 + 35.0 * rows * columns)
+        runs = 16.0 * rows * (columns - 1) * xpulpv2.channel_blocks(self.nest, steps, "oc")
         return across * (one_by_one + runs) + beside * (150.0 + 30.0 * (rows * columns) + runs)
 
     def _planes_cycles(self, steps: TileSteps) -> float:
@@ -265,10 +284,13 @@ class _Words:
 
     def _copy_cycles(self, steps: TileSteps) -> float:
         """Cycles for the words of four pixels that C copies to scratch: by columns, or tap by tap."""
-        if self.given.is_planar:
-            return 250.0 + 25.0 * (self.slot_bytes(steps) // 4)
         rows, columns = self.kernel
-        return rows * columns * (170.0 + 17.0 * steps_product(self.nest, steps, "ic"))
+        inputs = steps_product(self.nest, steps, "ic")
+        if self.given.is_planar:
+            wide = 100.0 * rows / inputs if columns > xpulpv2.WORD else 0.0
+            return 300.0 + 25.0 * (self.slot_bytes(steps) // 4) + wide
+        copies = inputs // xpulpv2.WORD if self.copies_words and inputs % xpulpv2.WORD == 0 else inputs
+        return 500.0 + 395.0 * rows + rows * columns * (30.0 + 28.0 * copies)
 
     def _fours_apart(self, steps: TileSteps) -> tuple[int, int]:
         """Groups of four pixels of an image for which C computes each address: across rows, and beside padding."""
@@ -286,14 +308,18 @@ def _scratch(pointer_bytes: int) -> ScratchOf:
     }
 
 
-def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
-    return _Words(choice.given(ConvXpulpv2), choice.nest).cycles(steps)
+def _cycles(copies_words: bool) -> CyclesOf:
+    return lambda choice, steps: _Words(choice.given(ConvXpulpv2), choice.nest, copies_words).cycles(steps)
 
 
 _CONVS = {
-    width: Kernel("tilewright_conv_xpulpv2", ConvXpulpv2, _cycles, scratch=_scratch(width), likes=CONVOLUTION_ORDER)
+    (width, beside): Kernel(
+        "tilewright_conv_xpulpv2", ConvXpulpv2, _cycles(beside), scratch=_scratch(width), likes=CONVOLUTION_ORDER
+    )
     for width in POINTER_BYTES
+    for beside in (False, True)
 }
+"""By the bytes of a pointer, and by whether channels of x lie side by side."""
 
 DECLARATION = Declaration(
     on_core={"Conv": choices},

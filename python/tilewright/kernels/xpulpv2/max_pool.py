@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
-from tilewright.kernels.kernel import Declaration
-from tilewright.kernels.scalar.pool_integer import MAX, max_pool, pooling_cycles
+from tilewright.graph import Graph, Node
+from tilewright.kernels.integer import steps_product
+from tilewright.kernels.kernel import Declaration, KernelChoice, TileSteps
+from tilewright.kernels.scalar.pool_integer import MAX, MaxPoolInteger, max_pool
+from tilewright.kernels.xpulpv2.family import WORD
 
 SOURCES = ("max_pool_xpulpv2.c",)
 
-_WORDS = replace(MAX, symbol="tilewright_max_pool_xpulpv2_words", cycles=pooling_cycles(0.75, 8.0))
 
-DECLARATION = Declaration(operators={"MaxPool": partial(max_pool, kernel=_WORDS, sources=SOURCES)}, kernels=(_WORDS,))
+def _choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel, whose tiles and parts have whole words of channels."""
+    found = max_pool(node, graph, kernel=_WORDS, sources=SOURCES)
+    return tuple(replace(choice, multiples={**choice.multiples, "c": WORD}) for choice in found)
+
+
+def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    """Cycles of a call on a tile, fitted to measurements on pulp-open: words of channels, and single channels."""
+    rows = steps_product(choice.nest, steps, "kh")
+    columns = choice.given(MaxPoolInteger).windows.kernel[1]
+    some, single = divmod(steps_product(choice.nest, steps, "c"), WORD)
+    word = rows * (35.0 + 5.0 * columns)
+    channel = 20.0 + rows * (20.0 + 15.0 * columns)
+    return 100.0 + steps_product(choice.nest, steps, "n", "oh", "ow") * (137.0 + some * word + single * channel)
+
+
+_WORDS = replace(MAX, symbol="tilewright_max_pool_xpulpv2_words", cycles=_cycles)
+
+DECLARATION = Declaration(operators={"MaxPool": _choices}, kernels=(_WORDS,))

@@ -6,7 +6,7 @@ The core of four pixels would compute a single vector four times.
 from __future__ import annotations
 
 from tilewright.graph import Graph
-from tilewright.kernels.integer import steps_product
+from tilewright.kernels.integer import BLOCK, steps_product
 from tilewright.kernels.kernel import CyclesOf, Declaration, KernelChoice, TileSteps
 from tilewright.kernels.scalar.fully_connected_integer import FullyConnectedInteger, one_channel_choice
 from tilewright.kernels.scalar.spatial_integer import IntegerConv
@@ -65,13 +65,19 @@ def _cycles(row: str, channel: str, reduction: str) -> CyclesOf:
         finishes = whole and products not in (f"{_PRODUCTS}signed", f"{_PRODUCTS}unsigned")
         words = steps_product(nest, steps, reduction) // xpulpv2.WORD
         block = 9.0 * words + (_FINISHED_CYCLES if finishes else _RETURNED_CYCLES)
-        return 300.0 + steps_product(nest, steps, row) * xpulpv2.channel_blocks(nest, steps, channel) * block
+        # Some core has the channels behind the last four, whose sums C finishes one by one.
+        ends = _SINGLES_CYCLES if nest.dimension(channel).extent % BLOCK else 0.0
+        rows = steps_product(nest, steps, row)
+        return 300.0 + rows * (xpulpv2.channel_blocks(nest, steps, channel) * block + ends)
 
     return cycles
 
 
 _FINISHED_CYCLES = 45.0
 """Cycles for four channels beside their products, where assembler finishes the sums."""
+
+_SINGLES_CYCLES = 1200.0
+"""Cycles that fewer than four channels take more than four."""
 
 _RETURNED_CYCLES = 200.0
 """Cycles for four channels beside their products, where the rule's C function finishes the sums."""

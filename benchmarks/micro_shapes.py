@@ -1,0 +1,82 @@
+"""Micro-benchmarks of calibration: windows, channels and outputs that the chains of micro_models.py do not have."""
+
+from __future__ import annotations
+
+import numpy as np
+from micro_models import QdqChain
+
+
+class Shapes(QdqChain):
+    """A chain with dilated and transposed convolutions, and with MaxPool beside padding."""
+
+    def dilated(self, outputs: int, kernel: int, dilation: int) -> str:
+        """A convolution of windows whose taps lie ``dilation`` apart; the image keeps its size."""
+        weights = self.random.integers(-127, 128, (outputs, self.shape[1], kernel, kernel))
+        self.shape[1] = outputs
+        geometry = {"kernel_shape": [kernel] * 2, "dilations": [dilation] * 2, "pads": [dilation * (kernel // 2)] * 4}
+        return self.weighted("Conv", weights, -128, **geometry)
+
+    def transposed(self, outputs: int) -> str:
+        """A transposed convolution that doubles height and width."""
+        weights = self.random.integers(-127, 128, (self.shape[1], outputs, 2, 2))
+        scales = self.scale * 2.0 ** -self.random.uniform(0.0, self.spread, outputs)
+        at, x = len(self.initializers), self.x
+        names = [
+            self.stored(weights, "int8", f"w{at}"),
+            self.stored(scales, "float32", f"s{at}"),
+            self.stored(np.zeros(outputs), "int8", f"z{at}"),
+        ]
+        weight = self.node("DequantizeLinear", names, axis=1)
+        bias = self.dequantized(self.random.integers(-3000, 3000, outputs), "int32", 0.02 * scales)
+        self.node("ConvTranspose", [x, weight, bias], kernel_shape=[2, 2], strides=[2, 2])
+        self.shape[1:] = [outputs, *(2 * extent for extent in self.shape[2:])]
+        return self.quantized(0.02, 0)
+
+    def largest(self, kernel: int, stride: int, pad: int) -> str:
+        """MaxPool."""
+        self.node("MaxPool", [self.x], kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=[pad] * 4)
+        self.shape[2:] = [(extent + 2 * pad - kernel) // stride + 1 for extent in self.shape[2:]]
+        return self.quantized(0.02, 0)
+
+
+def copied() -> Shapes:
+    """Windows of so few channels that their taps are copied: in words of four channels, or one by one."""
+    chain = Shapes(21, 8, 13, 13, 0.5)
+    for outputs, kernel in ((12, 3), (10, 5), (6, 3), (12, 5), (24, 5)):
+        chain.conv(outputs, kernel)
+    return chain
+
+
+def far_taps() -> Shapes:
+    chain = Shapes(22, 16, 20, 20, 0.5)
+    chain.dilated(24, 3, 2)
+    chain.dilated(40, 3, 3)
+    chain.dilated(16, 5, 2)
+    return chain
+
+
+def doubled() -> Shapes:
+    chain = Shapes(23, 64, 4, 5, 0.5)
+    for outputs in (36, 24, 10):
+        chain.transposed(outputs)
+    return chain
+
+
+def pools() -> Shapes:
+    chain = Shapes(24, 48, 14, 18, 0.5)
+    for kernel, stride, pad in ((3, 1, 1), (3, 2, 1), (2, 1, 0), (5, 1, 2)):
+        chain.largest(kernel, stride, pad)
+    return chain
+
+
+def remainders() -> Shapes:
+    """Outputs that are no multiple of four, of 1x1 convolutions and of fully connected layers."""
+    chain = Shapes(25, 32, 12, 12, 0.5)
+    for outputs in (7, 40, 9, 30):
+        chain.conv(outputs, 1)
+    for outputs in (10, 100, 14, 64):
+        chain.dense(outputs)
+    return chain
+
+
+SHAPES = {"copied": copied, "far_taps": far_taps, "doubled": doubled, "pools": pools, "remainders": remainders}
