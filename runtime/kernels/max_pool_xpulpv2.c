@@ -14,6 +14,7 @@ struct window {
     const struct tilewright_view *x;
     struct tilewright_window rows;
     const uint8_t *row_at[FOUND];
+    int32_t found; /* rows in row_at */
     int32_t row_dilation;
     int32_t columns;
     int32_t step;     /* bytes from column to column of the window */
@@ -29,13 +30,16 @@ static const uint8_t *row_at(const struct window *window, int32_t row)
 static const uint8_t *row_of(const struct window *window, int32_t row)
 {
     const int32_t number = row - window->rows.first;
-    return (number < FOUND ? window->row_at[number] : row_at(window, row)) + window->offset;
+    return (number < window->found ? window->row_at[number] : row_at(window, row)) + window->offset;
 }
 
-/* Finds the rows of x for the windows of a row of y: where x is a ring, a row takes a division. */
-static TILEWRIGHT_NOINLINE void find_rows(struct window *window)
+/* Finds the rows of x for the windows of a row of y: where x is a ring, a row takes a division. It
+ * does not pay for one window, and for more rows than there is room. */
+static void find_rows(struct window *window, int32_t windows)
 {
-    for (int32_t i = 0; i < FOUND && window->rows.first + i < window->rows.end; i++) {
+    const int32_t rows = window->rows.end - window->rows.first;
+    window->found = windows > 1 && rows <= FOUND ? rows : 0;
+    for (int32_t i = 0; i < window->found; i++) {
         window->row_at[i] = row_at(window, window->rows.first + i);
     }
 }
@@ -151,7 +155,7 @@ void tilewright_max_pool_xpulpv2_words(
                 tilewright_row(&operands[Y], HEIGHT, row) + (ptrdiff_t)n * out->stride[BATCH];
             window.rows = tilewright_window_at(in, HEIGHT, row, a->strides[0], a->pads[0],
                                                a->kernel[0], a->dilations[0]);
-            find_rows(&window);
+            find_rows(&window, out->extent[WIDTH]);
             for (int32_t j = 0; j < out->extent[WIDTH]; j++) {
                 const struct tilewright_window columns =
                     tilewright_window_at(in, WIDTH, out->origin[WIDTH] + j, a->strides[1],

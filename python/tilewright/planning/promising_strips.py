@@ -34,7 +34,7 @@ MOST_POINTS = 10
 NEARLY = 0.95
 """Layers that need such a share of the most bytes are tried in strips too."""
 
-PARTS = 4
+PARTS = 5
 """How many choices are planned, from that of the fewest bytes towards that of the fewest cycles."""
 
 ROUNDS = 4
@@ -89,8 +89,8 @@ def promising(grouping: Grouping) -> list[tuple[Strips, ...]]:
     wanted = [tuple(choices.strips[item] for item in cover.intervals if item in choices.strips) for cover in covers]
     distinct = list(dict.fromkeys(strips for strips in wanted if strips))
     # What fits a pool of any size for few cycles lies between.
-    last = len(distinct) - 1
-    return [distinct[number] for number in sorted({last * part // (PARTS - 1) for part in range(PARTS)}) if distinct]
+    numbers = {len(distinct) * part // (PARTS - 1) for part in range(PARTS - 1)} | {len(distinct) - 1}
+    return [distinct[number] for number in sorted(numbers) if distinct]
 
 
 def _try(choices: _Choices, worst: Sequence[Interval], most_bytes: int) -> bool:
