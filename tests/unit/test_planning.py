@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from tilewright.options import Buffering, CompileOptions, Groups
 from tilewright.pipeline import plan_model
 from tilewright.plan import BufferKind
 from tilewright.planning import decide, prepare, retries, shortage
+from tilewright.planning.realise import Planned
 from tilewright.platform.types import Platform
 from tilewright.rewrites.passes import optimise
 from tilewright.tiling import hashed
@@ -322,3 +324,21 @@ def test_the_error_of_another_algorithm_says_that_the_exact_search_fits() -> Non
     with pytest.raises(TilewrightError) as caught:
         plan_model(replace(greedy, pools=(f"sram={used - 1}",)))
     assert not any("exact" in text for text in caught.value.help)
+
+
+def test_sizes_that_no_plan_uses_are_not_tried() -> None:
+    tried: list[int | None] = []
+
+    class Plans(shortage._Search):
+        def fit(self, sizes: Mapping[str, int | None]) -> Planned | None:
+            tried.append(sizes["l1"])
+            used = max((size for size in (512, 640, 900) if size <= (sizes["l1"] or 0)), default=None)
+            if used is None:
+                return None
+            return cast(Planned, SimpleNamespace(pool_use=[SimpleNamespace(pool="l1", used_bytes=used)]))
+
+    search = Plans(cast(Any, None), cast(Any, None), cast(Any, None))
+    found = shortage._smallest(search, "l1", 100, 5000)
+    assert found is not None
+    assert (found[0], found[2]) == (512, True)
+    assert tried == [5000, 900, 899, 640, 639, 512, 511]
