@@ -19,7 +19,7 @@ from tilewright.placement.spots import Spot
 from tilewright.placement.verify import verify_spots
 
 needs_extension = pytest.mark.skipif(extension() is None, reason="the exact search was not built")
-QUICK = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite
@@ -188,6 +188,15 @@ def test_verifier_agrees_with_the_byte_map_on_spoilt_plans() -> None:
 
     spoil()
     assert seen == {True, False}
+
+
+def test_an_offset_that_is_given_means_the_first_candidate() -> None:
+    items = [Item("b0", 8, 1, ("p0", "p1"), fixed_offset=4)]
+    pools = [PoolLimit("p0", None, 4), PoolLimit("p1", None, 4)]
+    model = build_model(items, pools)
+    for number, pool in enumerate(pools):
+        assert is_sound(items, pools, {"b0": (pool.name, 4)}) is (number == 0)
+        assert _verified(model, [(number, 4)]) is (number == 0)
 
 
 def _verified(model: object, spots: list[Spot | None]) -> bool:

@@ -29,7 +29,8 @@ def _alone(item: Item, limits: Mapping[str, int | None], placements: Mapping[str
         other_pool, other_offset = placements[item.at_offset[0]]
         if (other_pool, other_offset + item.at_offset[1]) != (pool, offset):
             return False
-    return item.fixed_offset is None or item.fixed_offset == offset
+    # Who gives an offset means the first candidate.
+    return item.fixed_offset is None or (item.pools[0], item.fixed_offset) == (pool, offset)
 
 
 def _pair(first: Item, second: Item, placements: Mapping[str, tuple[str, int]]) -> bool:
