@@ -112,16 +112,16 @@ def _smallest(search: _Search, pool: str, have: int, guess: int) -> tuple[int, P
             return None
         high = max(_used(fitting)[pool], low + 1)
         fitting = search.fit({pool: high}) or fitting
+    # A plan that fits may use fewer bytes than it was given; sizes in between need no plans of their own.
+    probe = min(high - 1, max(_used(fitting)[pool], low + 1))
     while high - low > 1 and search.left:
-        # A plan that fits may use fewer bytes than it was given; sizes in between need no plans of their own.
-        probe = min(high - 1, max(_used(fitting)[pool], low + 1))
-        while (closer := search.fit({pool: probe})) is None and high - probe > 1 and search.left:
-            low = probe
-            probe = (low + high) // 2
+        closer = search.fit({pool: probe})
         if closer is None:
             low = probe
+            probe = (low + high) // 2
         else:
             high, fitting = probe, closer
+            probe = min(high - 1, max(_used(fitting)[pool], low + 1))
     return high, fitting, high - low == 1
 
 
