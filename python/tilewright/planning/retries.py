@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain, repeat
 
 from tilewright.base.errors import TilewrightError
@@ -222,7 +223,7 @@ def _grouped(groupings: Sequence[Grouping], alone: Decisions, decider: Decider) 
     while True:
         try:
             shown = ways if any(way is item for item in ways) else usual
-            return _in_groups(shown, way, alone, decider)
+            return _in_groups(shown, way, alone, decider, _alone_planned(shown, alone, decider))
         except DoesNotFit as overflow:
             found = smaller(ways, way, overflow.diagnosis.missing)
             if found is None:
@@ -237,12 +238,12 @@ def _of_fewest_bytes(ways: Sequence[Way], alone: Decisions, decider: Decider) ->
     """
     best: Planned | None = None
     failure: DoesNotFit | None = None
-    pool = decider.platform.io_pool
+    pool, alone_planned = decider.platform.io_pool, _alone_planned(ways, alone, decider)
     for way in ways[: -MOST_PLACED - 1 : -1]:
         if best is not None and way.cover.size_bytes >= _used_bytes(best, pool):
             break
         try:
-            planned = _in_groups(ways, way, alone, decider)
+            planned = _in_groups(ways, way, alone, decider, alone_planned)
         except DoesNotFit as overflow:
             failure = failure or overflow
             continue
@@ -254,28 +255,40 @@ def _of_fewest_bytes(ways: Sequence[Way], alone: Decisions, decider: Decider) ->
     return best
 
 
-def _in_groups(shown: Sequence[Way], way: Way, alone: Decisions, decider: Decider) -> Planned:
-    """The plan of a way, one of those that are shown; or of the layers alone, where that needs no more bytes."""
+def _in_groups(
+    shown: Sequence[Way], way: Way, alone: Decisions, decider: Decider, alone_planned: Callable[[], Planned | None]
+) -> Planned:
+    """The plan of a way, one of those that are shown; or of the layers alone, where that needs no more bytes.
+
+    Gaps between buffers cannot be predicted.
+    """
     decisions = replace(way.grouping.decisions(way.cover), front=tradeoffs(shown, way))
     planned = _realised(decisions, way.grouping.decider)
     if decider.prepared.graph.fed or gives_groups(decider.options):
         return planned
-    return _with_fewer_bytes(planned, replace(alone, front=tradeoffs(shown, None)), decider)
-
-
-def _with_fewer_bytes(planned: Planned, alone: Decisions, decider: Decider) -> Planned:
-    """A plan with groups and any kernels, or that of layers alone with their fastest kernels where it needs no more.
-
-    Gaps between buffers cannot be predicted.
-    """
     if not planned.decisions.groups and _kernels(planned.decisions) == _kernels(alone):
         return planned
-    try:
-        other = _realised(alone, decider)
-    except DoesNotFit:
+    other = alone_planned()
+    if other is None:
         return planned
     used = [sum(use.used_bytes for use in item.pool_use) for item in (planned, other)]
     return planned if used[0] < used[1] else other
+
+
+def _alone_planned(shown: Sequence[Way], alone: Decisions, decider: Decider) -> Callable[[], Planned | None]:
+    """Gives the plan of the layers alone with their fastest kernels, made once when it is asked for.
+
+    It is None where the layers find no place.
+    """
+
+    @cache
+    def planned() -> Planned | None:
+        try:
+            return _realised(replace(alone, front=tradeoffs(shown, None)), decider)
+        except DoesNotFit:
+            return None
+
+    return planned
 
 
 def _used_bytes(planned: Planned, pool: str) -> int:
