@@ -35,7 +35,7 @@ NEARLY = 0.95
 """Layers that need such a share of the most bytes are tried in strips too."""
 
 PARTS = 5
-"""How many choices are planned, from that of the fewest bytes towards that of the fewest cycles."""
+"""How many choices are planned at most, from that of the fewest bytes towards that of the fewest cycles."""
 
 ROUNDS = 4
 """How often strips are tried for the layers that then need the most bytes."""
@@ -89,8 +89,10 @@ def promising(grouping: Grouping) -> list[tuple[Strips, ...]]:
     wanted = [tuple(choices.strips[item] for item in cover.intervals if item in choices.strips) for cover in covers]
     distinct = list(dict.fromkeys(strips for strips in wanted if strips))
     # What fits a pool of any size for few cycles lies between.
+    if not distinct:
+        return []
     numbers = {len(distinct) * part // (PARTS - 1) for part in range(PARTS - 1)} | {len(distinct) - 1}
-    return [distinct[number] for number in sorted(numbers) if distinct]
+    return [distinct[number] for number in sorted(numbers)]
 
 
 def _try(choices: _Choices, worst: Sequence[Interval], most_bytes: int) -> bool:

@@ -254,10 +254,8 @@ class _Words:
         channel_blocks = xpulpv2.channel_blocks(nest, steps, "oc")
         single = steps_product(nest, steps, "oc") % BLOCK
         partial = _PARTIAL_CYCLES + _SINGLE_CYCLES * single if single else 0.0
-        apart = self._planes_cycles(steps) if self.given.is_planar else 0.0
-        if direct:
-            apart = self._apart_cycles(steps, fours)
-        begin = _PLANES_CYCLES if self.given.is_planar else _CALL_CYCLES
+        begin = _PLANES_CYCLES + self._planes_cycles(steps) if self.given.is_planar else _CALL_CYCLES
+        apart = self._apart_cycles(steps, fours) if direct else 0.0
         return begin + fours * (channel_blocks * block + partial + together) + apart
 
     @property
