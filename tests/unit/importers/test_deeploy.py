@@ -86,18 +86,19 @@ def test_gemm_fuses_columns_but_not_rows(tmp_path, mul_shape, fused):
     np.testing.assert_array_equal(outputs_of(graph, {"x": x})[0], expected(accumulator, mul, add, 10, True))
 
 
-def test_a_factor_of_gemm_leaves_weights_of_8_bits(tmp_path):
+@pytest.mark.parametrize("batches", [(), (2,)], ids=["matrix", "batches"])
+def test_a_factor_of_gemm_leaves_weights_of_8_bits(tmp_path, batches):
     build = ModelBuilder(opset=10)
-    build.input("x", [3, 8])
-    w, c = RANDOM.integers(-128, 128, (5, 8)), RANDOM.integers(-500, 500, (3, 5))
+    build.input("x", [*batches, 3, 8])
+    w, c = RANDOM.integers(-128, 128, (*batches, 5, 8)), RANDOM.integers(-500, 500, (3, 5))
     constants = [build.constant(values.astype(np.float32)) for values in (w, c)]
     y = build.node("Gemm", "x", *constants, transB=1, alpha=2.0, beta=3.0)
     requant(build, y, 700, -80, div=1024.0, output="y", levels="n_levels")
     graph = imported(tmp_path, build.model("y"))
     (product,) = [node for node in graph.nodes if node.operator == "MatMul"]
     assert graph.tensor(product.inputs[1]).dtype is DType.INT8
-    x = RANDOM.integers(-128, 128, (3, 8), np.int8)
-    sums = 2 * x.astype(np.int64) @ w.T + 3 * c
+    x = RANDOM.integers(-128, 128, (*batches, 3, 8), np.int8)
+    sums = 2 * x.astype(np.int64) @ w.swapaxes(-1, -2) + 3 * c
     np.testing.assert_array_equal(outputs_of(graph, {"x": x})[0], expected(sums, 700, -80, 10, True))
 
 

@@ -18,62 +18,38 @@ _MOST_AXES = 4
 
 
 def gemm(call: Call) -> None:
-    """alpha * A' * B' + beta * C. Factors are multiplied into constants; without a constant they are a Mul."""
+    """alpha * A' * B' + beta * C. Factors are multiplied into constants; without a constant they are a Mul.
+
+    ONNX's Gemm has matrices. Deeploy's networks, as what joins MatMul and Add, have as many of them as the leading axes
+    of A and B say.
+    """
     a, b = call.real(0), call.real(1)
-    if len(a.shape) > 2 and len(b.shape) > 2:
-        _gemm_of_batches(call)
-        return
-    if len(a.shape) != 2 or len(b.shape) != 2:
+    if not 2 <= len(a.shape) == len(b.shape) <= _MOST_AXES or a.shape[:-2] != b.shape[:-2]:
         raise Unsupported(f"operands of shape {list(a.shape)} and {list(b.shape)}")
     transpose_a, transpose_b = bool(call.attribute("transA", 0)), bool(call.attribute("transB", 0))
-    rows, depth = a.shape[::-1] if transpose_a else a.shape
-    inner, columns = b.shape[::-1] if transpose_b else b.shape
+    rows, depth = a.shape[-2:][::-1] if transpose_a else a.shape[-2:]
+    inner, columns = b.shape[-2:][::-1] if transpose_b else b.shape[-2:]
     if depth != inner:
         raise Unsupported(f"operands of shape {list(a.shape)} and {list(b.shape)}")
-    shape = (rows, columns)
+    shape = (*a.shape[:-2], rows, columns)
     alpha, beta = float(call.attribute("alpha", 1.0)), float(call.attribute("beta", 1.0))
     scales_sums = _leaves_8_bits(call, alpha)
     scaled = b.name if scales_sums else _scaled(call, 1, alpha, "alpha")
     with_c = call.has(2) and beta != 0.0
     c = _scaled(call, 2, beta, "beta") if with_c else ""
-    bias = with_c and not scales_sums and _is_bias(call, c, columns)
+    bias = with_c and len(shape) == 2 and not scales_sums and _is_bias(call, c, columns)
+    is_added = with_c and not bias
     inputs = [a.name, scaled, _flat(call, c)] if bias else [a.name, scaled]
-    alone = not scales_sums and (bias or not with_c)
-    product = _product(call, inputs, shape, transpose_a, transpose_b, part="" if alone else "product")
+    part = "product" if is_added or scales_sums else ""
+    product = _product(call, inputs, shape, transpose_a, transpose_b, part)
     if scales_sums:
         factor = call.literal(np.float32(alpha).reshape(()), f"{call.node.outputs[0]}/alpha")
-        part = "times_alpha" if with_c else ""
+        part = "times_alpha" if is_added else ""
         product = call.emit("Mul", [product, factor], shape, _BINARY_ATTRIBUTES, part=part)
-    if with_c and not bias:
+    if is_added:
         if broadcast(shape, call.build.tensor(c).shape) != shape:
             raise Unsupported(f"C of shape {list(call.build.tensor(c).shape)} for a product of shape {list(shape)}")
         call.emit("Add", [product, c], shape, _BINARY_ATTRIBUTES)
-
-
-def _gemm_of_batches(call: Call) -> None:
-    """Gemm of as many matrices as the leading axes of A and B have.
-
-    ONNX's Gemm has no such axes; Deeploy's networks do, as does what joins MatMul and Add.
-    """
-    a, b = call.real(0), call.real(1)
-    transpose_a, transpose_b = bool(call.attribute("transA", 0)), bool(call.attribute("transB", 0))
-    if a.shape[:-2] != b.shape[:-2] or len(a.shape) > _MOST_AXES:
-        raise Unsupported(f"operands of shape {list(a.shape)} and {list(b.shape)}")
-    rows, depth = a.shape[-2:][::-1] if transpose_a else a.shape[-2:]
-    inner, columns = b.shape[-2:][::-1] if transpose_b else b.shape[-2:]
-    shape = (*a.shape[:-2], rows, columns)
-    if depth != inner:
-        raise Unsupported(f"operands of shape {list(a.shape)} and {list(b.shape)}")
-    beta = float(call.attribute("beta", 1.0))
-    with_c = call.has(2) and beta != 0.0
-    scaled = _scaled(call, 1, float(call.attribute("alpha", 1.0)), "alpha")
-    product = _product(call, [a.name, scaled], shape, transpose_a, transpose_b, part="product" if with_c else "")
-    if not with_c:
-        return
-    c = _scaled(call, 2, beta, "beta")
-    if broadcast(shape, call.build.tensor(c).shape) != shape:
-        raise Unsupported(f"C of shape {list(call.build.tensor(c).shape)} for a product of shape {list(shape)}")
-    call.emit("Add", [product, c], shape, _BINARY_ATTRIBUTES)
 
 
 def _leaves_8_bits(call: Call, alpha: float) -> bool:
