@@ -124,15 +124,15 @@ class QdqChain(Chain):
             self.node(operator, [self.x, scales, zeros])
         return self.x
 
-    def dequantized(self, array: Array, dtype: str, scales: Array) -> str:
-        """A constant behind DequantizeLinear, with a scale for each element of its first axis."""
+    def dequantized(self, array: Array, dtype: str, scales: Array, axis: int = 0) -> str:
+        """A constant behind DequantizeLinear, with a scale for each element of an axis."""
         at, x = len(self.initializers), self.x
         names = [
             self.stored(array, dtype, f"w{at}"),
             self.stored(scales, "float32", f"s{at}"),
             self.stored(np.zeros(len(scales)), dtype, f"z{at}"),
         ]
-        found = self.node("DequantizeLinear", names, axis=0)
+        found = self.node("DequantizeLinear", names, axis=axis)
         self.x = x
         return found
 

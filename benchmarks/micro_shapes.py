@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from micro_models import QdqChain
 
 
@@ -20,15 +19,9 @@ class Shapes(QdqChain):
         """A transposed convolution that doubles height and width."""
         weights = self.random.integers(-127, 128, (self.shape[1], outputs, 2, 2))
         scales = self.scale * 2.0 ** -self.random.uniform(0.0, self.spread, outputs)
-        at, x = len(self.initializers), self.x
-        names = [
-            self.stored(weights, "int8", f"w{at}"),
-            self.stored(scales, "float32", f"s{at}"),
-            self.stored(np.zeros(outputs), "int8", f"z{at}"),
-        ]
-        weight = self.node("DequantizeLinear", names, axis=1)
+        weight = self.dequantized(weights, "int8", scales, axis=1)
         bias = self.dequantized(self.random.integers(-3000, 3000, outputs), "int32", 0.02 * scales)
-        self.node("ConvTranspose", [x, weight, bias], kernel_shape=[2, 2], strides=[2, 2])
+        self.node("ConvTranspose", [self.x, weight, bias], kernel_shape=[2, 2], strides=[2, 2])
         self.shape[1:] = [outputs, *(2 * extent for extent in self.shape[2:])]
         return self.quantized(0.02, 0)
 
