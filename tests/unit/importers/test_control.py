@@ -155,6 +155,16 @@ def test_conditions_and_counts_have_one_element(tmp_path, dimensions):
     node = make_node("If", ["c"], ["y"], then_branch=bodies[0], else_branch=bodies[1])
     with pytest.raises(TilewrightError, match=f"its condition has {dimensions[0]} elements instead of one"):
         imported(tmp_path, make_model(make_graph([node], "g", [x], [y], [several])))
+    several = make_tensor("c", TensorProto.INT64, dimensions, [1] * dimensions[0])
+    number, on, again = (
+        make_tensor_value_info(name, kind, [])
+        for name, kind in (("i", TensorProto.INT64), ("on", TensorProto.BOOL), ("again", TensorProto.BOOL))
+    )
+    state, after = (make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in ("s", "t"))
+    steps = [make_node("Identity", ["on"], ["again"]), make_node("Neg", ["s"], ["t"])]
+    node = make_node("Loop", ["c", "", "x"], ["y"], body=make_graph(steps, "body", [number, on, state], [again, after]))
+    with pytest.raises(TilewrightError, match=f"its count has {dimensions[0]} elements instead of one"):
+        imported(tmp_path, make_model(make_graph([node], "g", [x], [y], [several])))
 
 
 def test_inner_nodes_are_named(tmp_path):
