@@ -5,7 +5,7 @@ All importers share both: ONNX and .tflite files become the same normal form (do
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -44,6 +44,10 @@ class Construction:
         bounds: by output of an operator that finds entries, the most entries, as the user declares.
         bounded: by name, the tensors of which only the first entries are real.
         counts: the tensors that say how many entries were found; they become outputs of the model.
+        reserved: names of tensors that the model has, or that are taken for tensors to come.
+        numbers: by base of a tensor's name, the number from which a free name is looked for: bodies of loops take
+            thousands of names of one base.
+        node_numbers: the same for names of nodes.
         last_axis_softmax: whether Softmax without an axis runs over the last one, whatever the opset.
     """
 
@@ -59,7 +63,9 @@ class Construction:
     tensors: dict[str, Tensor] = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
     reserved: set[str] = field(default_factory=set)
+    numbers: dict[str, int] = field(default_factory=dict)
     node_names: set[str] = field(default_factory=set)
+    node_numbers: dict[str, int] = field(default_factory=dict)
 
     def take_bytes(self, size_bytes: int) -> None:
         """Take bytes for a constant that is computed; Unsupported if the model has had its share."""
@@ -77,11 +83,7 @@ class Construction:
 
     def fresh(self, base: str) -> str:
         """A tensor name that neither the model nor the graph uses."""
-        name, number = base, 1
-        while name in self.reserved or name in self.tensors or name in self.constants:
-            number += 1
-            name = f"{base}_{number}"
-        return name
+        return _free(base, self.numbers, (self.reserved, self.tensors, self.constants))
 
     def reserve(self, base: str) -> str:
         """A tensor name that neither the model nor the graph uses, taken from now on."""
@@ -91,10 +93,7 @@ class Construction:
 
     def fresh_node(self, base: str) -> str:
         """A node name that is not taken."""
-        name, number = base, 1
-        while name in self.node_names:
-            number += 1
-            name = f"{base}_{number}"
+        name = _free(base, self.node_numbers, (self.node_names,))
         self.node_names.add(name)
         return name
 
@@ -105,6 +104,17 @@ class Construction:
         if name not in self.tensors:
             self.tensors[name] = checked(constant_tensor(name, self.constants[name]))
         return self.tensors[name]
+
+
+def _free(base: str, numbers: dict[str, int], taken: Sequence[Container[str]]) -> str:
+    """``base``, or the first of ``base_2``, ``base_3`` ... that is not taken, from the remembered number on."""
+    number = numbers.get(base, 1)
+    name = base if number == 1 else f"{base}_{number}"
+    while any(name in names for names in taken):
+        number += 1
+        name = f"{base}_{number}"
+    numbers[base] = number
+    return name
 
 
 def computed_type(element_type: str) -> str:

@@ -10,6 +10,7 @@ from onnx.helper import make_graph, make_model, make_node, make_tensor, make_ten
 from onnx.reference import ReferenceEvaluator
 from support.onnx_models import ModelBuilder, imported, operators, outputs_of
 from tilewright.base.errors import TilewrightError
+from tilewright.importers.construction import Construction
 from tilewright.importers.onnx import control
 from tilewright.rewrites.passes import optimise
 
@@ -165,6 +166,21 @@ def test_conditions_and_counts_have_one_element(tmp_path, dimensions):
     node = make_node("Loop", ["c", "", "x"], ["y"], body=make_graph(steps, "body", [number, on, state], [again, after]))
     with pytest.raises(TilewrightError, match=f"its count has {dimensions[0]} elements instead of one"):
         imported(tmp_path, make_model(make_graph([node], "g", [x], [y], [several])))
+
+
+def test_names_of_iterations_are_found_without_trying_those_before():
+    """Trying each would take a minute for a loop of 4,096 nodes."""
+    tried = []
+
+    class Names(set):
+        def __contains__(self, name):
+            tried.append(name)
+            return super().__contains__(name)
+
+    build = Construction(18, False, {}, reserved=Names())
+    names = [build.reserve("loop/value") for _ in range(100)]
+    assert names == ["loop/value", *(f"loop/value_{number}" for number in range(2, 101))]
+    assert len(tried) < 3 * len(names)
 
 
 def test_inner_nodes_are_named(tmp_path):

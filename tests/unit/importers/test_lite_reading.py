@@ -254,6 +254,15 @@ def test_loops_that_are_refused(content: bytes, told: str, tmp_path: Path) -> No
     assert told in str(error)
 
 
+@pytest.mark.parametrize("data", [None, np.asarray([True, False])], ids=["input", "constant"])
+def test_a_branch_of_two_conditions_is_refused(data: np.ndarray | None, tmp_path: Path) -> None:
+    x = Value((2,), "float32")
+    parts = [Part([x, x], [Step(operator, (0,), (1,))], (0,), (1,)) for operator in ("RELU", "NEG")]
+    step = Step("IF", (1, 0), (2,), {"then": 1, "else": 2})
+    content = lite_model([x, Value((2,), "bool", data=data), x], [step], (0, 1) if data is None else (0,), (2,), *parts)
+    assert "its condition has 2 elements instead of one" in str(refusal(written(tmp_path, content)))
+
+
 def test_a_loop_with_too_few_results_is_refused(tmp_path: Path) -> None:
     content = loop(Step("LESS", (0, 3), (2,)), COUNTING)
     model = read_lite(written(tmp_path, content))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from types import MappingProxyType
 
 from tilewright.importers.construction import Unsupported
@@ -136,7 +137,14 @@ def _decided(condition: _Body, held: Sequence[str]) -> bool:
     known = condition.call.build.constants.get(name)
     if known is None:
         raise Unsupported("how often the loop runs is known at run time only", _FIXED)
+    _require_one(known.shape)
     return bool(known.reshape(-1)[0])
+
+
+def _require_one(shape: tuple[int, ...]) -> None:
+    """A condition has one element: LiteRT refuses others (if.cc and while.cc)."""
+    if prod(shape) != 1:
+        raise Unsupported(f"its condition has {prod(shape)} elements instead of one", "convert again")
 
 
 def if_else(call: LiteCall) -> None:
@@ -146,6 +154,7 @@ def if_else(call: LiteCall) -> None:
     for body in bodies:
         _require_interface(call, body, len(inputs), len(call.node.outputs))
     condition = call.input(0)
+    _require_one(condition.shape)
     known = call.build.constants.get(condition.name)
     if known is not None:
         for output, name in enumerate(bodies[0 if known.reshape(-1)[0] else 1].run(inputs)):
