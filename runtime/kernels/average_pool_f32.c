@@ -5,7 +5,7 @@
 
 TILEWRIGHT_INLINE float plus(float sum, float x)
 {
-    return sum + x;
+    return tilewright_float_add(sum, x);
 }
 
 /* The number of taps on one axis that the divisor counts: those in the input, or with include_pads

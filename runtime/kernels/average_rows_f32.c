@@ -17,7 +17,7 @@ static void add_rows(const struct tilewright_view *operands, const uint8_t *imag
         for (int32_t column = 0; column < x->extent[TILEWRIGHT_POOL_W]; column++) {
             const uint8_t *at = pixel;
             for (int32_t c = 0; c < channels; c++) {
-                sums[c] += tilewright_load_f32(at);
+                sums[c] = tilewright_float_add(sums[c], tilewright_load_f32(at));
                 at += x->stride[TILEWRIGHT_POOL_C];
             }
             pixel += x->stride[TILEWRIGHT_POOL_W];

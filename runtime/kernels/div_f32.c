@@ -5,7 +5,7 @@
 
 TILEWRIGHT_INLINE float apply(float a, float b)
 {
-    return a / b;
+    return tilewright_float_divide(a, b);
 }
 
 static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)

@@ -10,14 +10,23 @@
 TILEWRIGHT_INLINE float exact(float x, const float *parameters)
 {
     (void)parameters;
-    return 0.5f * x * tilewright_erfc(x * -0.70710678f);
+    const float tail =
+        tilewright_erfc(tilewright_float_multiply(x, tilewright_float_constant(-0.70710678f)));
+    return tilewright_float_multiply(tilewright_float_multiply(tilewright_float_constant(0.5f), x),
+                                     tail);
 }
 
 /* 1 + tanh(z) is 2 / (1 + e^(-2z)). */
 TILEWRIGHT_INLINE float approximate(float x, const float *parameters)
 {
     (void)parameters;
-    return x / (1.0f + tilewright_exp(-1.59576912f * (x + 0.044715f * x * x * x)));
+    const float third = tilewright_float_multiply(
+        tilewright_float_multiply(
+            tilewright_float_multiply(tilewright_float_constant(0.044715f), x), x),
+        x);
+    const float power = tilewright_exp(tilewright_float_multiply(
+        tilewright_float_constant(-1.59576912f), tilewright_float_add(x, third)));
+    return tilewright_float_divide(x, tilewright_float_add(tilewright_float_constant(1.0f), power));
 }
 
 /* y = f(x), clamped only where a Clip follows: without an FPU two comparisons take as long as a

@@ -5,7 +5,8 @@
 
 TILEWRIGHT_INLINE float apply(float x, const float *parameters)
 {
-    return tilewright_clamp(parameters[0] * x + parameters[1], 0.0f, 1.0f);
+    const float scaled = tilewright_float_multiply(parameters[0], x);
+    return tilewright_clamp(tilewright_float_add(scaled, parameters[1]), 0.0f, 1.0f);
 }
 
 static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)

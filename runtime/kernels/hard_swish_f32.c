@@ -6,7 +6,11 @@
 TILEWRIGHT_INLINE float apply(float x, const float *parameters)
 {
     (void)parameters;
-    return x * tilewright_clamp(x / 6.0f + 0.5f, 0.0f, 1.0f);
+    const float shifted =
+        tilewright_float_add(tilewright_float_multiply(x, tilewright_float_constant(0.16666667f)),
+                             tilewright_float_constant(0.5f));
+    return tilewright_float_multiply(x, tilewright_clamp(shifted, tilewright_float_constant(0.0f),
+                                                         tilewright_float_constant(1.0f)));
 }
 
 static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)

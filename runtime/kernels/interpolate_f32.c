@@ -23,7 +23,10 @@ static void run_line(const void *context, const uint8_t *x, uint8_t *y)
         float sum = 0.0f;
         for (int32_t t = 0; t < taps; t++) {
             if (weight[t] != 0.0f) {
-                sum += weight[t] * tilewright_load_f32(x + (ptrdiff_t)index[t] * lines->x_step);
+                sum = tilewright_float_add(
+                    sum,
+                    tilewright_float_multiply(
+                        weight[t], tilewright_load_f32(x + (ptrdiff_t)index[t] * lines->x_step)));
             }
         }
         tilewright_store_f32(y, index[0] < 0 ? lines->attributes->outside : sum);

@@ -5,7 +5,7 @@
 
 TILEWRIGHT_INLINE float apply(float x, const float *parameters)
 {
-    return x < 0.0f ? parameters[0] * x : x;
+    return tilewright_float_less(x, 0.0f) ? tilewright_float_multiply(parameters[0], x) : x;
 }
 
 static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)

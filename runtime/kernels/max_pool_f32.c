@@ -5,8 +5,8 @@
 
 TILEWRIGHT_INLINE float larger(float best, float x)
 {
-    /* !(x <= best) also holds if x or best is NaN; best == best keeps the first NaN. */
-    if (!(x <= best) && best == best) {
+    /* x also counts as larger if x is NaN; the first NaN stays. */
+    if (!tilewright_float_at_most(x, best) && !tilewright_float_is_nan(best)) {
         return x;
     }
     return best;

@@ -9,11 +9,11 @@ static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const 
     const struct tilewright_quantize_f32_attributes *attributes = context;
     const uint8_t *x = at[0];
     uint8_t *y = at[1];
+    const struct tilewright_quantizer quantizer = tilewright_quantizer_of(
+        attributes->scale, attributes->zero_point, attributes->minimum, attributes->maximum);
     for (int32_t i = 0; i < count; i++) {
-        const int32_t value =
-            tilewright_quantized(tilewright_load_f32(x), attributes->scale, attributes->zero_point,
-                                 attributes->minimum, attributes->maximum);
-        tilewright_store_integer(y, attributes->element_bytes, value);
+        tilewright_store_integer(y, attributes->element_bytes,
+                                 tilewright_quantize(&quantizer, tilewright_load_f32(x)));
         x += stride[0];
         y += stride[1];
     }

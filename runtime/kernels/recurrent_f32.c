@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "tilewright/kernels/float_math.h"
+#include "tilewright/kernels/power_f32.h"
 
 /* One direction of one entry of the batch, for the rows of the gates that the tile has. */
 struct line {
@@ -31,9 +31,9 @@ static float activate(const struct line *line, int32_t number, float x)
     x = tilewright_clamp(x, -attributes->clip, attributes->clip);
     switch (attributes->activations[at]) {
     case TILEWRIGHT_SIGMOID:
-        return 1.0f / (1.0f + expf(-x));
+        return tilewright_float_divide(1.0f, tilewright_float_add(1.0f, tilewright_exp(-x)));
     case TILEWRIGHT_TANH:
-        return tanhf(x);
+        return tilewright_tanh(x);
     case TILEWRIGHT_RELU:
         return x > 0.0f ? x : 0.0f;
     case TILEWRIGHT_AFFINE:
@@ -43,15 +43,15 @@ static float activate(const struct line *line, int32_t number, float x)
     case TILEWRIGHT_THRESHOLDED_RELU:
         return x >= alpha ? x : 0.0f;
     case TILEWRIGHT_SCALED_TANH:
-        return alpha * tanhf(beta * x);
+        return alpha * tilewright_tanh(beta * x);
     case TILEWRIGHT_HARD_SIGMOID:
         return tilewright_clamp(alpha * x + beta, 0.0f, 1.0f);
     case TILEWRIGHT_ELU:
-        return x >= 0.0f ? x : alpha * expm1f(x);
+        return x >= 0.0f ? x : alpha * tilewright_exp_less_one(x);
     case TILEWRIGHT_SOFTSIGN:
         return x / (1.0f + fabsf(x));
     default:
-        return (x > 0.0f ? x : 0.0f) + log1pf(expf(-fabsf(x)));
+        return (x > 0.0f ? x : 0.0f) + log1pf(tilewright_exp(-fabsf(x)));
     }
 }
 
@@ -59,7 +59,7 @@ static float product(const uint8_t *a, int32_t a_step, const uint8_t *b, int32_t
                      int32_t count, float total)
 {
     for (; count > 0; count--) {
-        total += tilewright_load_f32(a) * tilewright_load_f32(b);
+        total = tilewright_multiply_add(tilewright_load_f32(a), tilewright_load_f32(b), total);
         a += a_step;
         b += b_step;
     }

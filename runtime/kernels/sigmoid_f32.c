@@ -9,7 +9,9 @@
 TILEWRIGHT_INLINE float apply(float x, const float *parameters)
 {
     (void)parameters;
-    return 1.0f / (1.0f + tilewright_exp(-x));
+    return tilewright_float_divide(
+        tilewright_float_constant(1.0f),
+        tilewright_float_add(tilewright_float_constant(1.0f), tilewright_exp(-x)));
 }
 
 static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)

@@ -21,18 +21,19 @@ static void run_line(const void *context, const uint8_t *x, uint8_t *y)
 
     for (int32_t i = 1; i < softmax->count; i++) {
         const float value = tilewright_load_f32(x + i * softmax->x_step);
-        largest = value > largest ? value : largest;
+        largest = tilewright_float_less(largest, value) ? value : largest;
     }
     for (int32_t i = 0; i < softmax->count; i++) {
-        const float power = tilewright_exp(tilewright_load_f32(x + i * softmax->x_step) - largest);
+        const float value = tilewright_load_f32(x + i * softmax->x_step);
+        const float power = tilewright_exp(tilewright_float_subtract(value, largest));
         tilewright_store_f32(y + i * softmax->y_step, power);
-        sum += power;
+        sum = tilewright_float_add(sum, power);
     }
     for (int32_t i = 0; i < softmax->count; i++) {
         uint8_t *at = y + i * softmax->y_step;
-        tilewright_store_f32(at, tilewright_clamp(tilewright_load_f32(at) / sum,
-                                                  softmax->attributes->minimum,
-                                                  softmax->attributes->maximum));
+        tilewright_store_f32(
+            at, tilewright_clamp(tilewright_float_divide(tilewright_load_f32(at), sum),
+                                 softmax->attributes->minimum, softmax->attributes->maximum));
     }
 }
 

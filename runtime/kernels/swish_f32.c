@@ -8,7 +8,8 @@
 
 TILEWRIGHT_INLINE float apply(float x, const float *parameters)
 {
-    return x / (1.0f + tilewright_exp(-parameters[0] * x));
+    const float power = tilewright_exp(tilewright_float_multiply(-parameters[0], x));
+    return tilewright_float_divide(x, tilewright_float_add(tilewright_float_constant(1.0f), power));
 }
 
 static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)

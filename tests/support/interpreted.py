@@ -51,7 +51,7 @@ def _compile(folder: Path) -> None:
     parts = [str(path) for path in sorted(SOURCES.glob("*.c")) if path.name != "main.c"]
     command = ["cc", *WARNINGS, "-O2", "-flto", "-fno-semantic-interposition"]
     library = folder / "libinterpreter.so"
-    subprocess.run([*command, "-fPIC", "-shared", *parts, "-o", str(library)], check=True)
+    subprocess.run([*command, "-fPIC", "-shared", *parts, "-lm", "-o", str(library)], check=True)
     linked = [f"-L{folder}", "-linterpreter", "-Wl,-rpath,$ORIGIN"]
     subprocess.run([*command, str(SOURCES / "main.c"), *linked, "-o", str(folder / "interpreter")], check=True)
 
@@ -66,7 +66,7 @@ def spoilt_interpreter(folder: Path, file: str, old: str, new: str) -> Path:
     command = ["cc", *WARNINGS, "-O1", "-fPIC", f"-I{SOURCES}"]
     others = kept(command, [path for path in sorted(SOURCES.glob("*.c")) if path.name not in (file, "main.c")])
     library, linked = folder / "libinterpreter.so", [f"-L{folder}", "-linterpreter", "-Wl,-rpath,$ORIGIN"]
-    subprocess.run([*command, "-shared", str(spoilt), *others, "-o", str(library)], check=True)
+    subprocess.run([*command, "-shared", str(spoilt), *others, "-lm", "-o", str(library)], check=True)
     main = kept(command, [SOURCES / "main.c"])
     subprocess.run([*command, *main, *linked, "-o", str(folder / "interpreter")], check=True)
     return folder / "interpreter"

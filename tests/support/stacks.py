@@ -47,11 +47,16 @@ def runtime_sources() -> tuple[Path, ...]:
 
 
 def runtime_functions(
-    folder: Path, build_type: str = "-O2", sources: Sequence[Path] = (), counted: Sequence[str] = COUNTED_LEVEL
+    folder: Path,
+    build_type: str = "-O2",
+    sources: Sequence[Path] = (),
+    counted: Sequence[str] = COUNTED_LEVEL,
+    compiled_with: Sequence[str] = (),
 ) -> dict[str, Function]:
     """Functions of the runtime as projects of a build type get them; static ones are <stem of the file>:<name>.
 
-    ``sources`` are all files unless some are given; ``counted`` is the level of kernels, whatever the build type.
+    ``sources`` are all files unless some are given; ``counted`` is the level of kernels, whatever the build type;
+    ``compiled_with`` are other options than the platform's.
     """
     runtime = runtime_dir()
     found: dict[str, Function] = {}
@@ -59,9 +64,27 @@ def runtime_functions(
         target = folder / f"{source.stem}.o"
         own = SOURCE_OPTIONS.get(str(source.relative_to(runtime)), ())
         optimize = [build_type, *counted, *LIBRARY_OPTIONS, *own]
-        command = [RISCV_GCC, *options(), *optimize, "-fcallgraph-info=su", "-c", str(source), "-o", str(target)]
+        command = [
+            RISCV_GCC,
+            *(compiled_with or options()),
+            *optimize,
+            "-fcallgraph-info=su",
+            "-c",
+            str(source),
+            "-o",
+            str(target),
+        ]
         subprocess.run(command, check=True)
         _read_graph(target.with_suffix(".ci").read_text(encoding="utf-8"), source.stem, found)
+    return found
+
+
+def port_functions(folder: Path) -> dict[str, Function]:
+    """Functions that the port has in place of the compiler's library."""
+    found: dict[str, Function] = {}
+    source, target = runtime_dir() / "ports/pulp_open/zfinx.S", folder / "zfinx.o"
+    subprocess.run([RISCV_GCC, *options(), "-c", str(source), "-o", str(target)], check=True)
+    _read_objects(target, found)
     return found
 
 
@@ -90,12 +113,15 @@ def library_functions(folder: Path) -> dict[str, Function]:
     """Functions of libc, libm and libgcc, under all their names."""
     found: dict[str, Function] = {}
     for archive in _archives(folder):
-        text = subprocess.run(
-            [OBJDUMP, "-tdr", "--no-show-raw-insn", archive], check=True, capture_output=True, text=True
-        )
-        for member in re.split(r"^\S+:\s+file format .*$", text.stdout, flags=re.MULTILINE)[1:]:
-            _read_member(member, found)
+        _read_objects(archive, found)
     return found
+
+
+def _read_objects(path: str | Path, found: dict[str, Function]) -> None:
+    command = [OBJDUMP, "-tdr", "--no-show-raw-insn", str(path)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    for member in re.split(r"^\S+:\s+file format .*$", done.stdout, flags=re.MULTILINE)[1:]:
+        _read_member(member, found)
 
 
 def _read_member(text: str, found: dict[str, Function]) -> None:

@@ -45,10 +45,10 @@ def used_bytes(folder: Path, rows: int, pools: tuple[str, ...] = ()) -> int:
 def test_plan_and_manifest_say_what_a_core_needs(tmp_path: Path) -> None:
     chosen = options(tmp_path)
     artifacts = compile_model(chosen)
-    assert artifacts.plan.core_stack_bytes == 736
+    assert artifacts.plan.core_stack_bytes == 672
     assert loads(dumps(artifacts.plan)) == artifacts.plan
     facts = PlatformFacts("pulp-open", (), "pulp_open", (), "")
-    assert b'"core_stack_bytes": 736' in manifest(chosen, artifacts.plan, artifacts.files, facts, "")
+    assert b'"core_stack_bytes": 672' in manifest(chosen, artifacts.plan, artifacts.files, facts, "")
 
 
 def test_other_platforms_say_nothing(tmp_path: Path) -> None:
@@ -60,18 +60,18 @@ def test_other_platforms_say_nothing(tmp_path: Path) -> None:
 def test_a_plan_leaves_room_by_itself(tmp_path: Path) -> None:
     stacks = load_platform("pulp-open").core_stacks
     assert stacks is not None
-    room = stacks.space_bytes - stacks.count * 736 - stacks.other_bytes
+    room = stacks.space_bytes - stacks.count * 672 - stacks.other_bytes
     assert used_bytes(tmp_path, rows=400) <= room < 60000
 
 
 def test_a_pool_without_room_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(TilewrightError, match=r"kernel 'matmul_f32' needs stacks of 736 bytes") as raised:
-        plan_model(options(tmp_path, 400, pools=("l1=64000",)))
+    with pytest.raises(TilewrightError, match=r"kernel 'matmul_f32' needs stacks of 672 bytes") as raised:
+        plan_model(options(tmp_path, 440, pools=("l1=64400",)))
     assert raised.value.code == "core-stacks"
     assert raised.value.status is ExitStatus.DOES_NOT_FIT
-    assert raised.value.at == ("layer 00 mat_mul 64 to 64, 400 rows",)
-    assert raised.value.help == ("POOLS l1=58016 leaves room for them",)
-    assert used_bytes(tmp_path, rows=400, pools=("l1=58016",)) <= 58016
+    assert raised.value.at == ("layer 00 mat_mul 64 to 64, 440 rows",)
+    assert raised.value.help == ("POOLS l1=58592 leaves room for them",)
+    assert used_bytes(tmp_path, rows=440, pools=("l1=58592",)) <= 58592
 
 
 def test_a_space_that_holds_no_stacks(tmp_path: Path) -> None:

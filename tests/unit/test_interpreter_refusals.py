@@ -28,7 +28,7 @@ REFUSED = {
     "average": (".insn r 0x5b, 2, 0x02, a0, a1, a2", r"arithmetic of Xpulpv2 with a shift, and not modelled"),
     "second_loop": (f"li a0, 2\n.insn i 0x7b, 4, x1, a0, 6\n{THREE}", r"of the hardware loops of Xpulpv2, and not"),
     "atomic": (".word 0x00b6252f", r"0x00b6252f is atomic, and not modelled"),
-    "float": (".word 0x00b57553", r"of floats, and not modelled"),
+    "float": (".word 0x00b54553", r"of floats, and not modelled"),
     "unknown": (".word 0xffffffff", r"0xffffffff is unknown, and not modelled"),
     "short_unknown": (".half 0x2000\n.half 0x0001", r"the short instruction 0x2000 is unknown"),
     "two_instructions": (f"li a0, 2\n{LOOP} 4\nnop\nnop", r"a hardware loop has fewer than three instructions"),

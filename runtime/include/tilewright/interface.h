@@ -18,13 +18,17 @@ extern "C" {
 TILEWRIGHT_INLINE int32_t tilewright_quantized(float x, float scale, int32_t zero_point,
                                                int32_t minimum, int32_t maximum)
 {
-    const float real =
-        tilewright_clamp(x / scale, (float)(minimum - zero_point), (float)(maximum - zero_point));
-    int32_t whole;
-    float rest;
-    if (real != real) {
+    const float real = tilewright_clamp(tilewright_float_divide(x, scale),
+                                        tilewright_float_from(minimum - zero_point),
+                                        tilewright_float_from(maximum - zero_point));
+    if (tilewright_float_is_nan(real)) {
         return zero_point;
     }
+#if defined(TILEWRIGHT_ZFINX)
+    return tilewright_zfinx_nearest(real) + zero_point;
+#else
+    int32_t whole;
+    float rest;
     whole = (int32_t)real;
     /* The difference is exact: both are multiples of the last place of `real`, and it is below 1.
      */
@@ -35,13 +39,15 @@ TILEWRIGHT_INLINE int32_t tilewright_quantized(float x, float scale, int32_t zer
         whole--;
     }
     return whole + zero_point;
+#endif
 }
 
 /* (x - zero_point) * scale. The difference wraps only if x and the zero point are int32 values at
  * least 2^31 apart. */
 TILEWRIGHT_INLINE float tilewright_dequantized(int32_t x, float scale, int32_t zero_point)
 {
-    return (float)(int32_t)((uint32_t)x - (uint32_t)zero_point) * scale;
+    return tilewright_float_multiply(
+        tilewright_float_from((int32_t)((uint32_t)x - (uint32_t)zero_point)), scale);
 }
 
 #ifdef __cplusplus

@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-/* The stack that integer kernels need. Float kernels may need more: the models that a program is
- * linked with say how much, and their plans leave that room in l1. */
+/* The stack that most kernels need. Some need more: the models that a program is linked with say
+ * how much, and their plans leave that room in l1. */
 #ifndef TILEWRIGHT_PULP_STACK_BYTES
 #ifdef TILEWRIGHT_CORE_STACK_BYTES
 #define TILEWRIGHT_PULP_STACK_BYTES TILEWRIGHT_CORE_STACK_BYTES
@@ -16,7 +16,14 @@
 #define TILEWRIGHT_PULP_STACK_BYTES 512u
 #endif
 #endif
+/* Frames of libgcc below kernels of floats, where cores do not compute floats themselves. Plans do
+ * not know: the linker says whether this fits. */
+#define SOFT_FLOAT_BYTES 128u
+#ifdef TILEWRIGHT_ZFINX
 #define STACK_BYTES TILEWRIGHT_PULP_STACK_BYTES
+#else
+#define STACK_BYTES (TILEWRIGHT_PULP_STACK_BYTES + SOFT_FLOAT_BYTES)
+#endif
 /* The walker's stack: walking the program, and kernels that no cores share. */
 #define WALK_BYTES 768u
 #define WALKER_STACK_BYTES (STACK_BYTES + WALK_BYTES)

@@ -8,6 +8,7 @@ set(
   load.c
   console.c
   crt0.S
+  zfinx.S
   ../common/console.c
   ../common/no_cache.c
   ../common/startup.c

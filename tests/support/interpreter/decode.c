@@ -8,7 +8,18 @@
 
 enum { MOST_OPERATIONS = 128 };
 
-static uint8_t is_seen[2][MOST_OPERATIONS];
+struct table {
+    const struct operation *operations;
+    const uint32_t *count;
+    uint8_t is_seen[MOST_OPERATIONS];
+};
+
+static struct table tables[] = {
+    {rv32_operations, &rv32_operation_count, {0}},
+    {xpulpv2_operations, &xpulpv2_operation_count, {0}},
+    {zfinx_operations, &zfinx_operation_count, {0}},
+};
+enum { TABLES = sizeof tables / sizeof tables[0] };
 
 int has_bits(const char *bits, uint32_t word)
 {
@@ -25,24 +36,17 @@ int has_bits(const char *bits, uint32_t word)
     return 1;
 }
 
-static const struct operation *found_in(const struct operation *table, uint32_t count,
-                                        uint8_t *seen, uint32_t word)
+static const struct operation *operation_of(uint32_t word)
 {
-    for (uint32_t i = 0; i < count && i < MOST_OPERATIONS; i++) {
-        if (has_bits(table[i].bits, word)) {
-            seen[i] = 1;
-            return &table[i];
+    for (struct table *table = tables; table < tables + TABLES; table++) {
+        for (uint32_t i = 0; i < *table->count && i < MOST_OPERATIONS; i++) {
+            if (has_bits(table->operations[i].bits, word)) {
+                table->is_seen[i] = 1;
+                return &table->operations[i];
+            }
         }
     }
     return NULL;
-}
-
-static const struct operation *operation_of(uint32_t word)
-{
-    const struct operation *found =
-        found_in(rv32_operations, rv32_operation_count, is_seen[0], word);
-    return found != NULL ? found
-                         : found_in(xpulpv2_operations, xpulpv2_operation_count, is_seen[1], word);
 }
 
 static int32_t immediate_of(enum format format, uint32_t word)
@@ -138,17 +142,13 @@ struct instruction *fetch(struct hart *hart)
     return in->operation != NULL ? in : NULL;
 }
 
-static void print_table(const struct operation *table, uint32_t count, const uint8_t *seen)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (seen == NULL || seen[i] != 0u) {
-            printf("%s\n", table[i].name);
-        }
-    }
-}
-
 void print_operations(int of_all)
 {
-    print_table(rv32_operations, rv32_operation_count, of_all ? NULL : is_seen[0]);
-    print_table(xpulpv2_operations, xpulpv2_operation_count, of_all ? NULL : is_seen[1]);
+    for (const struct table *table = tables; table < tables + TABLES; table++) {
+        for (uint32_t i = 0; i < *table->count; i++) {
+            if (of_all || table->is_seen[i] != 0u) {
+                printf("%s\n", table->operations[i].name);
+            }
+        }
+    }
 }

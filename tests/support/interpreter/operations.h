@@ -21,6 +21,8 @@ extern const struct operation rv32_operations[];
 extern const uint32_t rv32_operation_count;
 extern const struct operation xpulpv2_operations[];
 extern const uint32_t xpulpv2_operation_count;
+extern const struct operation zfinx_operations[];
+extern const uint32_t zfinx_operation_count;
 
 /* Whether a word has the bits of an operation. */
 int has_bits(const char *bits, uint32_t word);

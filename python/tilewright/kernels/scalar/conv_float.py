@@ -323,5 +323,5 @@ _DEPTHWISE = Kernel(
 DECLARATION = Declaration(
     operators={"Conv": choices},
     kernels=(_CONV, _CONV_TAPS, _DEPTHWISE),
-    stack_bytes={"conv_f32": 768, "conv_f32_taps": 768, "depthwise_f32": 560},
+    stack_bytes={"conv_f32": 704, "conv_f32_taps": 704},
 )

@@ -191,7 +191,6 @@ DECLARATION = Declaration(
         "ROW_WORDS": ROW_WORDS,
         **{f"WORDS_{rule.value.upper()}": length for rule, length in WORDS.items()},
     },
-    stack_bytes={"conv_integer_rescale": 560, "conv_wide_rescale": 560},
     gcc_options={
         "conv_integer.c": ("-Os",),
         # As a minimum and a maximum, a clamp is compiled to two more moves than as two branches.

@@ -106,7 +106,7 @@ _KERNELS = {
     for step, symbol in ((1, "tilewright_depthwise_rows"), (2, "tilewright_depthwise_rows_strided"))
 }
 
-_STACK_BYTES = {"long": 544, "even": 528, "layer_even": 528, "twice_any": 528, "rescale": 592}
+_STACK_BYTES = {"long": 544, "even": 528, "layer_even": 528, "twice_any": 528, "rescale": 576}
 
 DECLARATION = Declaration(
     kernels=tuple(_KERNELS.values()),

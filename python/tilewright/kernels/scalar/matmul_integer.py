@@ -285,5 +285,5 @@ _VARIABLES = Kernel(
 DECLARATION = Declaration(
     operators={"MatMul": choices},
     kernels=(_PIXELS, _VARIABLES),
-    stack_bytes={"matmul_integer_rescale": 560},
+    stack_bytes={"matmul_integer_rescale": 544},
 )

@@ -78,5 +78,4 @@ def _in_parts(lines: KernelChoice) -> KernelChoice:
 DECLARATION = Declaration(
     operators=dict.fromkeys(_KERNELS, choices),
     kernels=(*_KERNELS.values(), *_PARTS.values()),
-    stack_bytes={"layer_norm_f32_parts": 528, "rms_norm_f32_parts": 528},
 )

@@ -152,5 +152,4 @@ _DEQUANTIZE_AXIS = elementwise_kernel("dequantize_axis_f32", DequantizeAxisF32, 
 DECLARATION = Declaration(
     operators={"Quantize": quantize, "Dequantize": dequantize},
     kernels=(_QUANTIZE, _QUANTIZE_AWAY, _QUANTIZE_AXIS, _DEQUANTIZE, _DEQUANTIZE_AXIS),
-    stack_bytes={"quantize_axis_f32": 544, "dequantize_axis_f32": 544},
 )

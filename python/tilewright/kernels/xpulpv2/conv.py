@@ -332,6 +332,5 @@ DECLARATION = Declaration(
             f"xpulpv2_{rule.value}_{sign}" for rule in xpulpv2.FINISHED for sign in ("signed", "unsigned")
         )
     },
-    stack_bytes={"conv_xpulpv2_rescale": 544},
     gcc_options={"conv_xpulpv2.c": ("-Os",)},
 )

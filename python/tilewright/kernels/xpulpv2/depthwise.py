@@ -194,5 +194,4 @@ DECLARATION = Declaration(
             for sign in ("signed", "unsigned")
         )
     },
-    stack_bytes={"depthwise_xpulpv2_rescale": 544},
 )

@@ -125,8 +125,9 @@ TILEWRIGHT_INLINE void tilewright_float_rows(struct tilewright_float_rows *job,
                 const float added = bias[j];
                 TILEWRIGHT_UNROLL_4
                 for (int32_t i = 0; i < rows; i++) {
-                    tilewright_store_f32(y[i],
-                                         tilewright_clamp(sum[i][j] + added, minimum, maximum));
+                    tilewright_store_f32(
+                        y[i],
+                        tilewright_clamp(tilewright_float_add(sum[i][j], added), minimum, maximum));
                     y[i] += y_step;
                 }
             }

@@ -25,7 +25,7 @@ static inline float tilewright_norm_mean_f32(const struct tilewright_norm_f32 *n
 {
     float sum = 0.0f;
     for (int32_t i = 0; i < norm->count; i++) {
-        sum += tilewright_load_f32(x);
+        sum = tilewright_float_add(sum, tilewright_load_f32(x));
         x += norm->x_step;
     }
     return sum / (float)norm->count;
@@ -38,7 +38,7 @@ static inline float tilewright_norm_variance_f32(const struct tilewright_norm_f3
 {
     float sum = 0.0f;
     for (int32_t i = 0; i < norm->count; i++) {
-        const float centred = tilewright_load_f32(x) - mean;
+        const float centred = tilewright_float_subtract(tilewright_load_f32(x), mean);
         sum = tilewright_multiply_add(centred, centred, sum);
         x += norm->x_step;
     }
@@ -54,10 +54,11 @@ TILEWRIGHT_INLINE void tilewright_norm_write_f32(const struct tilewright_norm_f3
     const uint8_t *bias = norm->bias;
 
     for (int32_t i = 0; i < count; i++) {
-        const float normal = (tilewright_load_f32(x) - mean) * factor;
-        float value = normal * tilewright_load_f32(scale);
+        const float centred = tilewright_float_subtract(tilewright_load_f32(x), mean);
+        const float normal = tilewright_float_multiply(centred, factor);
+        float value = tilewright_float_multiply(normal, tilewright_load_f32(scale));
         if (bias != NULL) {
-            value += tilewright_load_f32(bias);
+            value = tilewright_float_add(value, tilewright_load_f32(bias));
             bias += norm->bias_step;
         }
         tilewright_store_f32(y, value);

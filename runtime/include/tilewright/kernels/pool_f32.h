@@ -91,7 +91,8 @@ TILEWRIGHT_INLINE void tilewright_pool_fold(const struct tilewright_pool_f32 *po
         const int32_t count = tilewright_smaller(y_shape->extent[TILEWRIGHT_POOL_C] - channel, 4);
         tilewright_pool_channels(pool, window, channel, count, start, step, sum);
         for (int32_t c = 0; c < count; c++) {
-            const float value = divisor != NULL ? sum[c] / *divisor : sum[c];
+            const float value =
+                divisor != NULL ? tilewright_float_divide(sum[c], *divisor) : sum[c];
             tilewright_store_f32(y, tilewright_clamp(value, pool->minimum, pool->maximum));
             y += y_shape->stride[TILEWRIGHT_POOL_C];
         }

@@ -26,21 +26,26 @@ TILEWRIGHT_INLINE struct tilewright_power tilewright_power_of(float x)
         float number;
         uint32_t word;
     } shifted, scale;
-    const float limited = tilewright_clamp(x, -87.0f, 88.0f);
+    const float limited =
+        tilewright_clamp(x, tilewright_float_constant(-87.0f), tilewright_float_constant(88.0f));
     /* The lowest bits of the sum are n. */
-    shifted.number = tilewright_multiply_add(limited, 1.44269504f, 12582912.0f);
-    const float n = shifted.number - 12582912.0f;
+    shifted.number = tilewright_multiply_add(limited, tilewright_float_constant(1.44269504f),
+                                             tilewright_float_constant(12582912.0f));
+    const float n =
+        tilewright_float_subtract(shifted.number, tilewright_float_constant(12582912.0f));
     /* ln 2 in two parts: n times the first one is exact. */
-    const float high = tilewright_multiply_add(n, -0.693359375f, limited);
-    const float r = tilewright_multiply_add(n, 2.12194440e-4f, high);
+    const float high =
+        tilewright_multiply_add(n, tilewright_float_constant(-0.693359375f), limited);
+    const float r = tilewright_multiply_add(n, tilewright_float_constant(2.12194440e-4f), high);
     /* (e^r - 1 - r) / r^2 for |r| below ln 2 / 2, to 4e-9 of e^r. */
-    float sum = 1.39517174e-3f;
-    sum = tilewright_multiply_add(sum, r, 8.36959854e-3f);
-    sum = tilewright_multiply_add(sum, r, 4.16661873e-2f);
-    sum = tilewright_multiply_add(sum, r, 1.66665122e-1f);
-    sum = tilewright_multiply_add(sum, r, 0.5f);
+    float sum = tilewright_float_constant(1.39517174e-3f);
+    sum = tilewright_multiply_add(sum, r, tilewright_float_constant(8.36959854e-3f));
+    sum = tilewright_multiply_add(sum, r, tilewright_float_constant(4.16661873e-2f));
+    sum = tilewright_multiply_add(sum, r, tilewright_float_constant(1.66665122e-1f));
+    sum = tilewright_multiply_add(sum, r, tilewright_float_constant(0.5f));
     scale.word = (shifted.word << 23) + 0x3f800000u;
-    const struct tilewright_power power = {scale.number, tilewright_multiply_add(sum, r * r, r)};
+    const struct tilewright_power power = {
+        scale.number, tilewright_multiply_add(sum, tilewright_float_multiply(r, r), r)};
     return power;
 }
 
@@ -55,33 +60,41 @@ TILEWRIGHT_INLINE float tilewright_exp(float x)
 TILEWRIGHT_INLINE float tilewright_exp_less_one(float x)
 {
     const struct tilewright_power power = tilewright_power_of(x);
-    return tilewright_multiply_add(power.rest, power.scale, power.scale - 1.0f);
+    return tilewright_multiply_add(
+        power.rest, power.scale,
+        tilewright_float_subtract(power.scale, tilewright_float_constant(1.0f)));
 }
 
 TILEWRIGHT_INLINE float tilewright_tanh(float x)
 {
-    const float power = tilewright_exp_less_one(2.0f * x);
-    return power / (power + 2.0f);
+    const float power = tilewright_exp_less_one(tilewright_float_add(x, x));
+    return tilewright_float_divide(power,
+                                   tilewright_float_add(power, tilewright_float_constant(2.0f)));
 }
 
 /* erfc(x). For x from 0 to 10 it is t * e^(-x^2 + p) with t = 1 / (1 + x / 2) and a polynomial p of
  * t, which was fitted to 5e-8. */
 TILEWRIGHT_INLINE float tilewright_erfc(float x)
 {
-    const float size = x < 0.0f ? -x : x;
-    const float t = 1.0f / tilewright_multiply_add(size, 0.5f, 1.0f);
-    float sum = 0.142194912f;
-    sum = tilewright_multiply_add(sum, t, -0.666066647f);
-    sum = tilewright_multiply_add(sum, t, 1.12240922f);
-    sum = tilewright_multiply_add(sum, t, -0.651259184f);
-    sum = tilewright_multiply_add(sum, t, -0.116778858f);
-    sum = tilewright_multiply_add(sum, t, 0.0201915242f);
-    sum = tilewright_multiply_add(sum, t, 0.0283585656f);
-    sum = tilewright_multiply_add(sum, t, 0.387899429f);
-    sum = tilewright_multiply_add(sum, t, 0.998492539f);
-    sum = tilewright_multiply_add(sum, t, -1.26544142f);
-    const float y = t * tilewright_exp(tilewright_multiply_add(-size, size, sum));
-    return x < 0.0f ? 2.0f - y : y;
+    const int is_negative = tilewright_float_less(x, tilewright_float_constant(0.0f));
+    const float size = is_negative ? -x : x;
+    const float t =
+        tilewright_float_divide(tilewright_float_constant(1.0f),
+                                tilewright_multiply_add(size, tilewright_float_constant(0.5f),
+                                                        tilewright_float_constant(1.0f)));
+    float sum = tilewright_float_constant(0.142194912f);
+    sum = tilewright_multiply_add(sum, t, tilewright_float_constant(-0.666066647f));
+    sum = tilewright_multiply_add(sum, t, tilewright_float_constant(1.12240922f));
+    sum = tilewright_multiply_add(sum, t, tilewright_float_constant(-0.651259184f));
+    sum = tilewright_multiply_add(sum, t, tilewright_float_constant(-0.116778858f));
+    sum = tilewright_multiply_add(sum, t, tilewright_float_constant(0.0201915242f));
+    sum = tilewright_multiply_add(sum, t, tilewright_float_constant(0.0283585656f));
+    sum = tilewright_multiply_add(sum, t, tilewright_float_constant(0.387899429f));
+    sum = tilewright_multiply_add(sum, t, tilewright_float_constant(0.998492539f));
+    sum = tilewright_multiply_add(sum, t, tilewright_float_constant(-1.26544142f));
+    const float power = tilewright_exp(tilewright_multiply_add(-size, size, sum));
+    const float y = tilewright_float_multiply(t, power);
+    return is_negative ? tilewright_float_subtract(tilewright_float_constant(2.0f), y) : y;
 }
 
 #else

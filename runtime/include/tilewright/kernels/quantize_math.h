@@ -38,6 +38,65 @@ TILEWRIGHT_INLINE void tilewright_store_integer(uint8_t *at, int32_t element_byt
     }
 }
 
+/* What tilewright_quantized needs, worked out once for many elements. */
+struct tilewright_quantizer {
+    float scale;
+    int32_t zero_point;
+    int32_t minimum;
+    int32_t maximum;
+#if defined(TILEWRIGHT_ZFINX)
+    /* 1 / scale, and the smallest and the largest x that are not clipped; 0 where these could
+     * overflow, or what is left of x could vanish. */
+    float reciprocal;
+    float lowest;
+    float highest;
+#endif
+};
+
+TILEWRIGHT_INLINE struct tilewright_quantizer
+tilewright_quantizer_of(float scale, int32_t zero_point, int32_t minimum, int32_t maximum)
+{
+    struct tilewright_quantizer quantizer = {
+        .scale = scale, .zero_point = zero_point, .minimum = minimum, .maximum = maximum};
+#if defined(TILEWRIGHT_ZFINX)
+    if (tilewright_float_less(0x1p-64f, scale) && tilewright_float_less(scale, 0x1p64f)) {
+        quantizer.reciprocal = tilewright_float_divide(1.0f, scale);
+        quantizer.lowest =
+            tilewright_float_multiply(scale, tilewright_float_from(minimum - zero_point));
+        quantizer.highest =
+            tilewright_float_multiply(scale, tilewright_float_from(maximum - zero_point));
+    }
+#endif
+    return quantizer;
+}
+
+/* tilewright_quantized(x, scale, zero_point, minimum, maximum). Cores that share a divider wait for
+ * it longer than the products take by which a quotient is corrected: it is that of a division
+ * (P. Markstein, Computation of elementary functions on the IBM RISC System/6000 processor, 1990,
+ * theorem 8.2), since the reciprocal is rounded to the nearest and the first correction leaves less
+ * than a last place. */
+TILEWRIGHT_INLINE int32_t tilewright_quantize(const struct tilewright_quantizer *quantizer, float x)
+{
+#if defined(TILEWRIGHT_ZFINX)
+    if (!tilewright_float_less(0.0f, quantizer->reciprocal)) {
+        return tilewright_quantized(x, quantizer->scale, quantizer->zero_point, quantizer->minimum,
+                                    quantizer->maximum);
+    }
+    const float inside = tilewright_clamp(x, quantizer->lowest, quantizer->highest);
+    float ratio = tilewright_float_multiply(inside, quantizer->reciprocal);
+    TILEWRIGHT_UNROLL_4
+    for (int32_t i = 0; i < 2; i++) {
+        const float left = tilewright_multiply_add(-ratio, quantizer->scale, inside);
+        ratio = tilewright_multiply_add(left, quantizer->reciprocal, ratio);
+    }
+    return tilewright_float_is_nan(ratio) ? quantizer->zero_point
+                                          : tilewright_zfinx_nearest(ratio) + quantizer->zero_point;
+#else
+    return tilewright_quantized(x, quantizer->scale, quantizer->zero_point, quantizer->minimum,
+                                quantizer->maximum);
+#endif
+}
+
 /* The walk's operand for a packed constant with one element of 4 bytes for each index of `axis`. */
 TILEWRIGHT_INLINE struct tilewright_walk_operand
 tilewright_walk_parameters(const struct tilewright_view *constant, int32_t axis)

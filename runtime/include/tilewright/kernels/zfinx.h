@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Instructions of Zfinx: floats in integer registers. Compilers that do not know the extension, as
+ * GCC 12, call library functions for floats; their calling convention has floats in the same
+ * registers, so these functions work beside such code. The encodings are those of the F extension
+ * (RISC-V Unprivileged ISA, chapters "F" and "Zfinx"). Only for kernels. */
+#ifndef TILEWRIGHT_KERNELS_ZFINX_H
+#define TILEWRIGHT_KERNELS_ZFINX_H
+
+#include "tilewright/kernels/basics.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The field rm of an instruction: how it rounds. */
+#define TILEWRIGHT_RNE "0" /* to the nearest, ties to even */
+
+/* fadd.s */
+TILEWRIGHT_INLINE float tilewright_zfinx_add(float a, float b)
+{
+    float y;
+    __asm__(".insn r 0x53, " TILEWRIGHT_RNE ", 0x00, %0, %1, %2" : "=r"(y) : "r"(a), "r"(b));
+    return y;
+}
+
+/* fsub.s */
+TILEWRIGHT_INLINE float tilewright_zfinx_subtract(float a, float b)
+{
+    float y;
+    __asm__(".insn r 0x53, " TILEWRIGHT_RNE ", 0x04, %0, %1, %2" : "=r"(y) : "r"(a), "r"(b));
+    return y;
+}
+
+/* fmul.s */
+TILEWRIGHT_INLINE float tilewright_zfinx_multiply(float a, float b)
+{
+    float y;
+    __asm__(".insn r 0x53, " TILEWRIGHT_RNE ", 0x08, %0, %1, %2" : "=r"(y) : "r"(a), "r"(b));
+    return y;
+}
+
+/* fdiv.s */
+TILEWRIGHT_INLINE float tilewright_zfinx_divide(float a, float b)
+{
+    float y;
+    __asm__(".insn r 0x53, " TILEWRIGHT_RNE ", 0x0c, %0, %1, %2" : "=r"(y) : "r"(a), "r"(b));
+    return y;
+}
+
+/* fsqrt.s */
+TILEWRIGHT_INLINE float tilewright_zfinx_root(float x)
+{
+    float y;
+    __asm__(".insn r 0x53, " TILEWRIGHT_RNE ", 0x2c, %0, %1, x0" : "=r"(y) : "r"(x));
+    return y;
+}
+
+/* fmadd.s: a * b + c, rounded once. */
+TILEWRIGHT_INLINE float tilewright_zfinx_multiply_add(float a, float b, float c)
+{
+    float y;
+    __asm__(".insn r4 0x43, " TILEWRIGHT_RNE ", 0, %0, %1, %2, %3"
+            : "=r"(y)
+            : "r"(a), "r"(b), "r"(c));
+    return y;
+}
+
+/* flt.s: 0 if a or b is NaN. */
+TILEWRIGHT_INLINE int tilewright_zfinx_less(float a, float b)
+{
+    int y;
+    __asm__(".insn r 0x53, 1, 0x50, %0, %1, %2" : "=r"(y) : "r"(a), "r"(b));
+    return y;
+}
+
+/* fle.s: 0 if a or b is NaN. */
+TILEWRIGHT_INLINE int tilewright_zfinx_at_most(float a, float b)
+{
+    int y;
+    __asm__(".insn r 0x53, 0, 0x50, %0, %1, %2" : "=r"(y) : "r"(a), "r"(b));
+    return y;
+}
+
+/* feq.s: 0 if a or b is NaN. */
+TILEWRIGHT_INLINE int tilewright_zfinx_equal(float a, float b)
+{
+    int y;
+    __asm__(".insn r 0x53, 2, 0x50, %0, %1, %2" : "=r"(y) : "r"(a), "r"(b));
+    return y;
+}
+
+/* fcvt.w.s: the nearest integer, the even one of two as near. */
+TILEWRIGHT_INLINE int32_t tilewright_zfinx_nearest(float x)
+{
+    int32_t y;
+    __asm__(".insn r 0x53, " TILEWRIGHT_RNE ", 0x60, %0, %1, x0" : "=r"(y) : "r"(x));
+    return y;
+}
+
+/* fcvt.s.w */
+TILEWRIGHT_INLINE float tilewright_zfinx_of_integer(int32_t x)
+{
+    float y;
+    __asm__(".insn r 0x53, " TILEWRIGHT_RNE ", 0x68, %0, %1, x0" : "=r"(y) : "r"(x));
+    return y;
+}
+
+#undef TILEWRIGHT_RNE
+
+/* A constant as an instruction or two: the compiler would load it from read-only data, which is far
+ * from the core. */
+TILEWRIGHT_INLINE float tilewright_zfinx_constant(float x)
+{
+    union {
+        float number;
+        uint32_t word;
+    } constant = {x};
+    __asm__("" : "+r"(constant.word));
+    return constant.number;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
