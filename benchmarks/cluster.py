@@ -6,8 +6,8 @@
     python benchmarks/cluster.py networks --corpus FOLDER [--only TEXT]
     python benchmarks/cluster.py layers --corpus FOLDER [--only TEXT] [--further]
 
-``calibrate`` measures the micro-benchmarks of micro_models.py and micro_shapes.py with one core and with
-eight, and writes the platform file (the shipped one) with the constants that fit.
+``calibrate`` measures the micro-benchmarks of micro_models.py, micro_shapes.py and micro_floats.py with
+one core and with eight, and writes the platform file (the shipped one) with the constants that fit.
 ``predict`` compares the predicted cycles of six networks with those of a whole inference, and
 ``overlap`` each double-buffered layer with builds without its copies and without its kernels, and
 whole networks with single buffering, which must fail the same limits: layers whose copies run one behind
@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from micro_floats import FLOATS
 from micro_models import MODELS, write_models
 from micro_shapes import SHAPES
 from tilewright.catalogue.macs import macs_of_nodes
@@ -53,8 +54,8 @@ WAYS = {
     "simd": ((1, L1), (8, L1), (8, SMALL_L1), (8, LARGE_L1)),
 }
 """By family: the cores and the bytes of l1 with which micro-benchmarks are measured."""
-ROOMY = ("rows",)
-"""Micro-benchmarks that keep a tensor in l1 which the smallest l1 does not hold."""
+ROOMY = ("rows", *FLOATS)
+"""Micro-benchmarks whose layers the smallest l1 does not hold."""
 SHIPPED = "shipped"
 
 NETWORKS = {
@@ -147,7 +148,7 @@ def main() -> int:
 
 
 def calibrate(build: Path, output: Path) -> int:
-    small = write_models(build / "models", {**MODELS, **SHAPES})
+    small = write_models(build / "models", {**MODELS, **SHAPES, **FLOATS})
     cases = [
         Case(folder, cores, l1, family=family)
         for folder in small

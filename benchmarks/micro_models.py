@@ -16,15 +16,17 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-OPSET = 17
 Array = np.ndarray[Any, Any]
 
 
 class Chain:
     """Layers one behind the other on an image of uint8; ``x`` is the output of the last layer.
 
-    ``homes`` and ``tiles`` are options of the same names.
+    ``homes`` and ``tiles`` are options of the same names. ``is_float``: the image is of float32, not of uint8.
     """
+
+    is_float = False
+    opset = 17
 
     def __init__(self, seed: int, channels: int, rows: int, columns: int) -> None:
         self.random = np.random.default_rng(seed)
@@ -94,7 +96,7 @@ class Chain:
             [helper.make_tensor_value_info("scores", TensorProto.FLOAT, self.shape)],
             self.initializers,
         )
-        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("PACTOps", 1)]
+        opsets = [helper.make_opsetid("", self.opset), helper.make_opsetid("PACTOps", 1)]
         return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
@@ -104,6 +106,8 @@ class QdqChain(Chain):
     ``scale``: the largest scale of a layer's channels; ``spread``: by how many powers of two others are
     smaller. The two decide the rule.
     """
+
+    is_float = True
 
     def __init__(self, seed: int, channels: int, rows: int, columns: int, spread: float, scale: float = 0.002) -> None:
         super().__init__(seed, channels, rows, columns)
@@ -356,10 +360,9 @@ def write_models(folder: Path, models: Mapping[str, Callable[[], Chain]]) -> lis
         target.mkdir(parents=True, exist_ok=True)
         onnx.save(chain.model(), target / "network.onnx")
         image = np.random.default_rng(5).integers(0, 256, chain.input_shape)
-        is_float = isinstance(chain, QdqChain)
-        np.savez_compressed(target / "inputs.npz", image=image.astype(np.float32) / 100 if is_float else image)
+        np.savez_compressed(target / "inputs.npz", image=image.astype(np.float32) / 100 if chain.is_float else image)
         np.savez_compressed(target / "outputs.npz", scores=np.zeros(chain.shape))
-        types = "{}" if is_float else '{"image": "uint8"}'
+        types = "{}" if chain.is_float else '{"image": "uint8"}'
         tables = {"homes": chain.homes, **{f"tiles.{layer}": steps for layer, steps in chain.tiles.items()}}
         (target / "options.toml").write_text("".join(map(_table, tables, tables.values())), encoding="utf-8")
         (target / "types.json").write_text(f"{types}\n", encoding="utf-8")

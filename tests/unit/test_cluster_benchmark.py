@@ -16,6 +16,7 @@ from tilewright.pipeline import compile_model
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import cluster
+import micro_floats
 import micro_models
 import micro_shapes
 
@@ -149,7 +150,7 @@ def test_a_log_is_cut_out_of_those_of_all_tests() -> None:
 
 
 def test_micro_models_are_the_same_each_time() -> None:
-    for build in (*micro_models.MODELS.values(), *micro_shapes.SHAPES.values()):
+    for build in (*micro_models.MODELS.values(), *micro_shapes.SHAPES.values(), *micro_floats.FLOATS.values()):
         model = build().model()
         onnx.checker.check_model(model)
         assert model.SerializeToString() == build().model().SerializeToString()
