@@ -310,11 +310,11 @@ def test_the_operator_that_decides_is_named() -> None:
     assert "alive: n1." in caught.value.at[0]
 
 
-FLOAT_MIXTURE = Path(__file__).parents[1] / "firmware" / "models" / "float_mixture" / "network.onnx"
+QDQ_RESIDUAL = Path(__file__).parents[1] / "firmware" / "models" / "qdq_residual" / "network.onnx"
 
 
 def test_the_error_of_another_algorithm_says_that_the_exact_search_fits() -> None:
-    options = CompileOptions(FLOAT_MIXTURE, "qemu-virt-rv32f-single", "net", groups=Groups.OFF)
+    options = CompileOptions(QDQ_RESIDUAL, "qemu-virt-rv32f-single", "net", groups=Groups.OFF)
     used = next(use.used_bytes for use in plan_model(options).pool_use if use.pool == "sram")
     greedy = replace(options, algorithm="greedy_by_conflicts", pools=(f"sram={used}",))
     with pytest.raises(TilewrightError) as caught:

@@ -48,10 +48,17 @@ BLOCK = 4
 """Output channels that are packed side by side."""
 
 LANES = 4
-"""Output positions that are gathered side by side."""
+"""Output positions that are computed together."""
+
+_RUN_BYTES = 20
+"""Bytes of struct tilewright_float_run."""
 
 _MAC_CYCLES = 1.55
 _IN_PLACE_MAC_CYCLES = 1.6
+_ROWS_MAC_CYCLES = 1.6
+_RUN_CYCLES = 1.5
+_LISTED_POSITION_CYCLES = 40.0
+_LISTED_RUN_CYCLES = 20.0
 _SINGLE_MAC_CYCLES = 2.8
 _GATHER_CYCLES = 2.8
 _OUTPUT_CYCLES = 16.0
@@ -67,8 +74,9 @@ _SLIDE_ROW_CYCLES = 35.0
 @dataclass(frozen=True, slots=True)
 class ConvF32(CStruct):
     """Operands: x [n, c, h, w]; weights [group][block][kh * kw][c][4]; bias [group][block][4]; y [n, c, h, w];
-    scratch of 4 bytes for each tap and lane where taps are gathered. A block is four output channels. Some taps at a
-    time have an operand behind the bias: for rows and columns of the kernel the first (bits 0 to 15) and the number.
+    scratch of 4 bytes for each tap and lane where taps are gathered; where rows of the kernel are read in place, of 20
+    bytes for each of its taps and 4 for each input channel. A block is four output channels. Some taps at a time have
+    an operand behind the bias: for rows and columns of the kernel the first (bits 0 to 15) and the number.
     """
 
     windows: PlaneWindows
@@ -76,8 +84,8 @@ class ConvF32(CStruct):
     group_outputs: Annotated[Int32, "channels of y in one group"]
     gather: Annotated[
         Int32,
-        "output positions gathered side by side, 4 or 1; 0 for a 1x1 kernel without padding, "
-        "which reads its input in place and needs no scratch",
+        "output positions gathered side by side, 4 or 1; 0: taps are read in place, of which those "
+        "of a 1x1 kernel without padding need no scratch",
     ]
     clamp: ClampF32
 
@@ -110,10 +118,26 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         # A 1x1 kernel's sum is over channels alone, so calls for parts of it add in the same order.
         return (_convolution(node, nest, clamp, weights, bias, LANES, parts=groups == 1),)
     whole_sums = [_convolution(node, nest, clamp, weights, bias, lanes) for lanes in (LANES, 1)]
+    reads_rows = channels_lie_innermost(graph, node.inputs[0])
+    if reads_rows:
+        whole_sums = [_by_rows(whole_sums[0]), whole_sums[0]]
     if groups > 1:
         return tuple(whole_sums)
     parts = _convolution(node, nest, clamp, weights, bias, LANES, parts=True)
+    parts = _by_rows(parts) if reads_rows else parts
     return (*whole_sums, parts, _tap_by_tap(_convolution(node, nest, clamp, weights, bias, 1, parts=True)))
+
+
+def _by_rows(gathering: KernelChoice) -> KernelChoice:
+    """The kernel that reads rows of taps where they lie, in the order in which the one that gathers them adds them."""
+    attributes = replace(gathering.given(ConvF32), gather=0)
+    return replace(gathering, kernel=_CONV_ROWS, sources=("conv_rows_f32.c",), attributes=attributes)
+
+
+def channels_lie_innermost(graph: Graph, name: str) -> bool:
+    """Whether a tensor's channels lie side by side in memory."""
+    order = graph.tensor(name).order
+    return len(order) > 2 and order[-1] == 1
 
 
 def _tap_by_tap(parts: KernelChoice) -> KernelChoice:
@@ -266,6 +290,35 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     return CALL_CYCLES + positions * each
 
 
+def _rows_cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    """Lists of runs are made for each position, and read for each block of channels."""
+    windows, nest = choice.given(ConvF32).windows, choice.nest
+    taps = prod(step_of(nest, steps, name) for name in ("kh", "kw", "ic"))
+    outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
+    runs = _runs(windows, nest)
+    each = outputs * (taps * _ROWS_MAC_CYCLES + runs * _RUN_CYCLES + _OUTPUT_CYCLES)
+    listed = _LISTED_POSITION_CYCLES + runs * _LISTED_RUN_CYCLES
+    return CALL_CYCLES + points(nest, steps, ("n", "group", "oh", "ow")) * (listed + each)
+
+
+def _runs(windows: PlaneWindows, nest: Nest) -> float:
+    """Runs of a window, on the average of a row: each tap is one where a lane of the block stands beside padding.
+
+    Padding behind the last column is taken to be as wide as before the first; a block has both where it goes on in
+    the next row.
+    """
+    rows, columns = windows.kernel
+    extent = nest.dimension("ow").extent
+    outside = 2 * -(-windows.pads[1] // windows.strides[1])
+    beside = min(outside + LANES - 1, extent) if outside else 0
+    return rows * (1 + (columns - 1) * beside / extent)
+
+
+def _rows_scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
+    """An entry for each tap of a window, and zeros for a pixel of padding."""
+    return {"runs": _RUN_BYTES * prod(choice.given(ConvF32).windows.kernel) + 4 * step_of(choice.nest, steps, "ic")}
+
+
 def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
     """A float for each tap of each output position that is gathered."""
     given = choice.given(ConvF32)
@@ -297,6 +350,11 @@ def _backward(choice: KernelChoice, inputs: int) -> ConvF32 | None:
     return replace(given, windows=windows) if given.gather or windows.pads == (0, 0) else None
 
 
+def _rows_backward(choice: KernelChoice, inputs: int) -> ConvF32:
+    given = choice.given(ConvF32)
+    return replace(given, windows=rows_backward(given.windows, choice.nest.dimension("oh").extent, inputs))
+
+
 _RINGS = frozenset({HEIGHT, WIDTH})
 _WALK, _OUTER = ("n", "group", "oh", "ow"), ("n", "group")
 _CONV = Kernel(
@@ -308,6 +366,16 @@ _CONV = Kernel(
     backward=Backward("oh", _backward),
     likes=CONVOLUTION_ORDER,
     scratch=_scratch,
+)
+_CONV_ROWS = Kernel(
+    "tilewright_conv_rows_f32",
+    ConvF32,
+    _rows_cycles,
+    raster_over(*_WALK, block=LANES, restarts=_OUTER, rereads=True),
+    _RINGS,
+    backward=Backward("oh", _rows_backward),
+    likes=CONVOLUTION_ORDER,
+    scratch=_rows_scratch,
 )
 _CONV_TAPS = Kernel("tilewright_conv_f32_taps", ConvF32, _cycles, likes=CONVOLUTION_ORDER, scratch=_scratch)
 _DEPTHWISE = Kernel(
@@ -322,6 +390,6 @@ _DEPTHWISE = Kernel(
 
 DECLARATION = Declaration(
     operators={"Conv": choices},
-    kernels=(_CONV, _CONV_TAPS, _DEPTHWISE),
-    stack_bytes={"conv_f32": 704, "conv_f32_taps": 704},
+    kernels=(_CONV, _CONV_ROWS, _CONV_TAPS, _DEPTHWISE),
+    stack_bytes={"conv_f32": 704, "conv_f32_taps": 704, "conv_rows_f32": 688},
 )

@@ -123,9 +123,10 @@ void tilewright_binary_integer(const struct tilewright_binary_integer_attributes
     const struct tilewright_view *operands, uint32_t flags);
 
 /* Operands: x [n, c, h, w]; weights [group][block][kh * kw][c][4]; bias [group][block][4]; y [n, c,
- * h, w]; scratch of 4 bytes for each tap and lane where taps are gathered. A block is four output
- * channels. Some taps at a time have an operand behind the bias: for rows and columns of the kernel
- * the first (bits 0 to 15) and the number. */
+ * h, w]; scratch of 4 bytes for each tap and lane where taps are gathered; where rows of the kernel
+ * are read in place, of 20 bytes for each of its taps and 4 for each input channel. A block is four
+ * output channels. Some taps at a time have an operand behind the bias: for rows and columns of the
+ * kernel the first (bits 0 to 15) and the number. */
 struct tilewright_conv_f32_attributes {
     int32_t kernel[2];
     int32_t strides[2];
@@ -133,7 +134,7 @@ struct tilewright_conv_f32_attributes {
     int32_t pads[2]; /* above and to the left */
     int32_t group_inputs; /* channels of x in one group */
     int32_t group_outputs; /* channels of y in one group */
-    int32_t gather; /* output positions gathered side by side, 4 or 1; 0 for a 1x1 kernel without padding, which reads its input in place and needs no scratch */
+    int32_t gather; /* output positions gathered side by side, 4 or 1; 0: taps are read in place, of which those of a 1x1 kernel without padding need no scratch */
     float minimum;
     float maximum;
 };
@@ -141,6 +142,8 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_f32_attributes) == 52,
                        "tilewright_conv_f32_attributes");
 
 void tilewright_conv_f32(const struct tilewright_conv_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+void tilewright_conv_rows_f32(const struct tilewright_conv_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 void tilewright_conv_f32_taps(const struct tilewright_conv_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);

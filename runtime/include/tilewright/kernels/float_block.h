@@ -53,10 +53,60 @@ TILEWRIGHT_INLINE void tilewright_float_tap(float sum[4][4], const uint8_t *cons
     }
 }
 
-/* Computes all columns of `rows` (1 or 4) rows. Callers pass constants for `rows` and `taps`. */
-TILEWRIGHT_INLINE void tilewright_float_rows(struct tilewright_float_rows *job,
-                                             const float *weights, const int32_t rows,
-                                             const enum tilewright_taps taps)
+/* Adds `count` taps of `rows` (1 or 4) rows, of which the next ones lie at `x`, with the weights
+ * from `weights` on; returns the weights behind. Callers pass constants for `rows` and `taps`. */
+TILEWRIGHT_INLINE const float *tilewright_float_taps(float sum[4][4], const uint8_t *x[4],
+                                                     const float *weights, int32_t count,
+                                                     int32_t step, const int32_t rows,
+                                                     const enum tilewright_taps taps)
+{
+    const float *end = weights + 4 * (ptrdiff_t)count;
+    const int fours = TILEWRIGHT_FAST_FLOATS && taps != TILEWRIGHT_TAPS_APART;
+    const float *end_of_fours = fours ? end - 4 * (count % 4) : weights;
+    while (weights != end_of_fours) {
+        TILEWRIGHT_UNROLL_4
+        for (int32_t ahead = 0; ahead < 4; ahead++) {
+            tilewright_float_tap(sum, x, weights, rows, taps, ahead);
+        }
+        TILEWRIGHT_UNROLL_4
+        for (int32_t i = 0; i < rows; i++) {
+            x[i] += taps == TILEWRIGHT_TAPS_INTERLEAVED ? 64 : 16;
+        }
+        weights += 16;
+    }
+    while (weights != end) {
+        tilewright_float_tap(sum, x, weights, rows, taps, 0);
+        TILEWRIGHT_UNROLL_4
+        for (int32_t i = 0; i < rows; i++) {
+            x[i] += taps == TILEWRIGHT_TAPS_INTERLEAVED ? 16 : step;
+        }
+        weights += 4;
+    }
+    return weights;
+}
+
+/* A run of taps that lie side by side in x, for each row: bytes behind tilewright_float_runs.base,
+ * negative where rows are walked backward, or TILEWRIGHT_NO_OFFSET for zeros. */
+#define TILEWRIGHT_NO_OFFSET INT32_MIN
+struct tilewright_float_run {
+    int32_t offset[4];
+    int32_t taps;
+};
+
+/* Where the taps of rows lie, in the order of the weights. */
+struct tilewright_float_runs {
+    const uint8_t *base;
+    const float *zeros;
+    const struct tilewright_float_run *first;
+    const struct tilewright_float_run *end;
+};
+
+/* Computes all columns of `rows` (1 or 4) rows, whose taps lie in `runs`, or from job->x on where
+ * `runs` is NULL. Callers pass constants for `rows` and `taps`. */
+TILEWRIGHT_INLINE void tilewright_float_columns(struct tilewright_float_rows *job,
+                                                const struct tilewright_float_runs *runs,
+                                                const float *weights, const int32_t rows,
+                                                const enum tilewright_taps taps)
 {
     const int32_t step = job->x_step;
     /* Stores of floats may change floats behind pointers, as far as the compiler knows. */
@@ -75,35 +125,28 @@ TILEWRIGHT_INLINE void tilewright_float_rows(struct tilewright_float_rows *job,
     for (int32_t column = 0; column < job->columns; column += 4) {
         float sum[4][4];
         const uint8_t *x[4];
-        const float *end = weights + 4 * (ptrdiff_t)job->taps;
-        const int fours = TILEWRIGHT_FAST_FLOATS && taps != TILEWRIGHT_TAPS_APART;
-        const float *end_of_fours = fours ? end - 4 * (job->taps % 4) : weights;
         TILEWRIGHT_UNROLL_4
         for (int32_t i = 0; i < rows; i++) {
-            x[i] = job->x[i];
             TILEWRIGHT_UNROLL_4
             for (int32_t j = 0; j < 4; j++) {
                 sum[i][j] = resumed ? partial[i * padded + j] : 0.0f;
             }
         }
-        while (weights != end_of_fours) {
-            TILEWRIGHT_UNROLL_4
-            for (int32_t ahead = 0; ahead < 4; ahead++) {
-                tilewright_float_tap(sum, x, weights, rows, taps, ahead);
-            }
+        if (runs == NULL) {
             TILEWRIGHT_UNROLL_4
             for (int32_t i = 0; i < rows; i++) {
-                x[i] += taps == TILEWRIGHT_TAPS_INTERLEAVED ? 64 : 16;
+                x[i] = job->x[i];
             }
-            weights += 16;
-        }
-        while (weights != end) {
-            tilewright_float_tap(sum, x, weights, rows, taps, 0);
-            TILEWRIGHT_UNROLL_4
-            for (int32_t i = 0; i < rows; i++) {
-                x[i] += taps == TILEWRIGHT_TAPS_INTERLEAVED ? 16 : step;
+            weights = tilewright_float_taps(sum, x, weights, job->taps, step, rows, taps);
+        } else {
+            for (const struct tilewright_float_run *run = runs->first; run != runs->end; run++) {
+                TILEWRIGHT_UNROLL_4
+                for (int32_t i = 0; i < rows; i++) {
+                    x[i] = run->offset[i] == TILEWRIGHT_NO_OFFSET ? (const uint8_t *)runs->zeros
+                                                                  : runs->base + run->offset[i];
+                }
+                weights = tilewright_float_taps(sum, x, weights, run->taps, 4, rows, taps);
             }
-            weights += 4;
         }
         if (partial != NULL) {
             TILEWRIGHT_UNROLL_4
@@ -137,6 +180,14 @@ TILEWRIGHT_INLINE void tilewright_float_rows(struct tilewright_float_rows *job,
     if (partial != NULL) {
         job->partial = partial + (rows - 1) * padded;
     }
+}
+
+/* As tilewright_float_columns for taps from job->x on. */
+TILEWRIGHT_INLINE void tilewright_float_rows(struct tilewright_float_rows *job,
+                                             const float *weights, const int32_t rows,
+                                             const enum tilewright_taps taps)
+{
+    tilewright_float_columns(job, NULL, weights, rows, taps);
 }
 
 #ifdef __cplusplus
