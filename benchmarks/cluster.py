@@ -4,7 +4,7 @@
     python benchmarks/cluster.py predict --corpus FOLDER
     python benchmarks/cluster.py overlap --corpus FOLDER [--only TEXT]
     python benchmarks/cluster.py networks --corpus FOLDER [--only TEXT]
-    python benchmarks/cluster.py layers --corpus FOLDER [--only TEXT] [--further]
+    python benchmarks/cluster.py layers --corpus FOLDER [--only TEXT] [--further | --floats]
 
 ``calibrate`` measures the micro-benchmarks of micro_models.py, micro_shapes.py and micro_floats.py with
 one core and with eight, and writes the platform file (the shipped one) with the constants that fit.
@@ -15,7 +15,7 @@ the other with their kernels. ``networks`` prints the multiply-accumulates per c
 networks, first inference, in a large and in a small l1, beside what they are to reach: those that are
 computed, and those of the model as written, of which channels that are always constant are left out.
 ``layers`` compares the predicted cycles of each layer of them that takes much of the time with a profile, with
-``--further`` those of other quantised networks of the corpus.
+``--further`` those of other quantised networks of the corpus, with ``--floats`` those of float32.
 The exit status is 1 where a limit below is missed. Needs GVSoC (GVSOC_INSTALL_DIR), tilewright's
 environment, CMake, Ninja and riscv64-unknown-elf-gcc.
 """
@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cluster_networks import FLOAT_NETWORKS, FLOAT_SIZES, FURTHER, JUDGED, NETWORKS, SIZES
 from micro_floats import FLOATS
 from micro_models import MODELS, write_models
 from micro_shapes import SHAPES
@@ -57,37 +58,6 @@ WAYS = {
 ROOMY = ("rows", *FLOATS)
 """Micro-benchmarks whose layers the smallest l1 does not hold."""
 SHIPPED = "shipped"
-
-NETWORKS = {
-    "deeploy/Models/MLPerf/ImageClassification": {60_000: 15.5, 16_000: 14.0},
-    "deeploy/Models/MLPerf/KeywordSpotting": {60_000: 10.0, 16_000: 8.8},
-    "deeploy/Models/MLPerf/AnomalyDetection": {60_000: 4.0, 16_000: 3.2},
-    "onnx/mcunet_vww1_80_int8": {60_000: 7.5, 16_000: 6.5},
-    "onnx/mbv2_035_144_int8": {60_000: 7.5, 16_000: 6.5},
-}
-"""By network: multiply-accumulates per cycle that eight cores are to reach, by bytes of l1."""
-
-SIZES = (60_000, 16_000)
-"""Bytes of l1 in which layers are judged."""
-
-JUDGED = (*NETWORKS, "deeploy/Models/CNN_Linear1")
-"""Networks on which predictions are judged; none of their layers is measured to calibrate."""
-
-FURTHER = (
-    *(f"onnx/{name}_{how}" for name in ("kws", "ic", "ad") for how in ("int8", "qdq_pc", "qop_pc")),
-    "onnx/kws_qdq_pt",
-    "onnx/micro_kws_m_static_qdq",
-    "onnx/micro_kws_m_static_qoperator",
-    "onnx/dscnn_l_kws_int8",
-    "onnx/resnet18s_64_int8",
-    "onnx/squeeze_incep_56_int8",
-    "onnx/tcn_causal_128_int8",
-    "onnx/fpn_det_96_int8",
-    "onnx/unet48_int8",
-    "deeploy/Models/CNN_Linear1",
-    "deeploy/Models/miniMobileNet",
-)
-"""Quantised networks on whose layers predictions are judged besides, where ``--further`` asks for them."""
 
 PREDICTION_LIMIT = 0.05
 LAYER_LIMIT = 0.10
@@ -131,7 +101,9 @@ def main() -> int:
     parser.add_argument(
         "--only", default="", help="for overlap, networks and layers: take only networks whose folder has this text"
     )
-    parser.add_argument("--further", action="store_true", help="for layers: other networks than those that are judged")
+    others = parser.add_mutually_exclusive_group()
+    others.add_argument("--further", action="store_true", help="for layers: other networks than those that are judged")
+    others.add_argument("--floats", action="store_true", help="for layers: networks of float32")
     parser.add_argument("--output", type=Path, default=PLATFORM, help="platform file that calibrate writes")
     parsed = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -143,7 +115,7 @@ def main() -> int:
         if parsed.what == "networks":
             return networks(parsed.corpus, build, parsed.only)
         if parsed.what == "layers":
-            return layers(parsed.corpus, build, parsed.only, further=parsed.further)
+            return layers(judged_layers(parsed), build)
         return predict(parsed.corpus, build) if parsed.what == "predict" else overlap(models, build, parsed.only)
 
 
@@ -219,10 +191,15 @@ def element_types(folder: Path) -> dict[str, str]:
     return found
 
 
-def layers(corpus: Path, build: Path, only: str, *, further: bool) -> int:
+def judged_layers(parsed: argparse.Namespace) -> list[Case]:
+    """The networks and sizes of l1 that the command line asks for."""
+    names = FURTHER if parsed.further else FLOAT_NETWORKS if parsed.floats else NETWORKS
+    sizes = FLOAT_SIZES if parsed.floats else SIZES
+    return [Case(parsed.corpus / name, 8, l1, "auto") for name in names if parsed.only in name for l1 in sizes]
+
+
+def layers(cases: Sequence[Case], build: Path) -> int:
     """Predicted and profiled cycles of whole networks, and of each of their large layers."""
-    names = FURTHER if further else NETWORKS
-    cases = [Case(corpus / name, 8, l1, "auto") for name in names if only in name for l1 in SIZES]
     results = run(cases, build)
     return verdict(
         sum(predicted_layers(case, json.loads(results[case.target].read_text(encoding="utf-8"))) for case in cases),
