@@ -42,7 +42,8 @@ static TILEWRIGHT_NOINLINE void one(struct conv *conv)
 }
 
 /* Lists the taps of one row of the kernel, each by itself; `from` are the bytes to the lanes' rows,
- * TILEWRIGHT_NO_OFFSET for rows outside. Returns the end of the list. */
+ * TILEWRIGHT_NO_OFFSET for rows outside, and `first` the weights before the row. Returns the end of
+ * the list. */
 static struct tilewright_float_run *list_taps(const struct conv *conv,
                                               struct tilewright_float_run *run, const int32_t *from,
                                               const struct position *at, int32_t lanes)
@@ -161,9 +162,11 @@ static void prepare(struct conv *conv, const struct tilewright_conv_f32_attribut
     for (int32_t i = 0; i < conv->inputs; i++) {
         zeros[i] = 0.0f;
     }
+    conv->runs.weights = NULL;
     conv->runs.zeros = zeros;
     conv->runs.first = conv->table;
     conv->row_taps = attributes->kernel[1] * conv->inputs;
+    conv->runs.block = 4 * taps * conv->inputs;
     conv->inside = x->extent[W] - span;
     if (conv->inside < 0 || (x->ring_rows != 0 && x->ring_axis == W) ||
         (attributes->kernel[1] > 1 &&
@@ -197,8 +200,7 @@ void tilewright_conv_rows_f32(const struct tilewright_conv_f32_attributes *attri
         conv.y_base = operands[Y].base + tilewright_axis_offset(y, N, image);
         for (int32_t group = 0; group < groups; group++) {
             run_group(&conv);
-            conv.weights +=
-                (ptrdiff_t)((columns + 3) / 4) * 4 * attributes->kernel[0] * conv.row_taps;
+            conv.weights += (ptrdiff_t)((columns + 3) / 4) * conv.runs.block;
             conv.rows.bias += (columns + 3) / 4 * 4;
             conv.runs.base += (ptrdiff_t)attributes->group_inputs * x->stride[C];
             conv.y_base += (ptrdiff_t)columns * y->stride[C];

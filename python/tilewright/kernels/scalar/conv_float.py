@@ -50,7 +50,7 @@ BLOCK = 4
 LANES = 4
 """Output positions that are computed together."""
 
-_RUN_BYTES = 20
+RUN_BYTES = 20
 """Bytes of struct tilewright_float_run."""
 
 _MAC_CYCLES = 1.55
@@ -316,7 +316,7 @@ def _runs(windows: PlaneWindows, nest: Nest) -> float:
 
 def _rows_scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
     """An entry for each tap of a window, and zeros for a pixel of padding."""
-    return {"runs": _RUN_BYTES * prod(choice.given(ConvF32).windows.kernel) + 4 * step_of(choice.nest, steps, "ic")}
+    return {"runs": RUN_BYTES * prod(choice.given(ConvF32).windows.kernel) + 4 * step_of(choice.nest, steps, "ic")}
 
 
 def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
@@ -391,5 +391,5 @@ _DEPTHWISE = Kernel(
 DECLARATION = Declaration(
     operators={"Conv": choices},
     kernels=(_CONV, _CONV_ROWS, _CONV_TAPS, _DEPTHWISE),
-    stack_bytes={"conv_f32": 704, "conv_f32_taps": 704, "conv_rows_f32": 688},
+    stack_bytes={"conv_f32": 704, "conv_f32_taps": 704, "conv_rows_f32": 704},
 )

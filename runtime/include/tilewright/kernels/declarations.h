@@ -312,6 +312,23 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_packed_attributes) == (size
 void tilewright_conv_packed(const struct tilewright_conv_packed_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+/* Operands: x [n, c, h, w]; weights [block][kh * kw][c][4]; bias [block][4]; y [n, c, h, w];
+ * scratch of 24 bytes for each tap of the kernel and 4 for each channel of x. A block is four
+ * output channels. */
+struct tilewright_conv_transpose_rows_f32_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    float minimum;
+    float maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_transpose_rows_f32_attributes) == 40,
+                       "tilewright_conv_transpose_rows_f32_attributes");
+
+void tilewright_conv_transpose_rows_f32(const struct tilewright_conv_transpose_rows_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 /* Transposed convolution of 8-bit tensors. Operands: x [n, c, -, d, h, w]; weights [c][tap][input],
  * int8 or, if wide, int16; constants [c][words of the rule]; y [n, c, -, d, h, w]; scratch: 4 bytes
  * for each channel of y. */

@@ -93,8 +93,12 @@ struct tilewright_float_run {
     int32_t taps;
 };
 
-/* Where the taps of rows lie, in the order of the weights. */
+/* Where the taps of rows lie, in the order in which they are added. */
 struct tilewright_float_runs {
+    int32_t block; /* weights of four columns */
+    /* For each run, floats from the first weight of four columns to its own; NULL: the weights of
+     * runs follow each other. */
+    const int32_t *weights;
     const uint8_t *base;
     const float *zeros;
     const struct tilewright_float_run *first;
@@ -139,14 +143,18 @@ TILEWRIGHT_INLINE void tilewright_float_columns(struct tilewright_float_rows *jo
             }
             weights = tilewright_float_taps(sum, x, weights, job->taps, step, rows, taps);
         } else {
+            const float *first = weights;
+            const int32_t *from = runs->weights;
             for (const struct tilewright_float_run *run = runs->first; run != runs->end; run++) {
                 TILEWRIGHT_UNROLL_4
                 for (int32_t i = 0; i < rows; i++) {
                     x[i] = run->offset[i] == TILEWRIGHT_NO_OFFSET ? (const uint8_t *)runs->zeros
                                                                   : runs->base + run->offset[i];
                 }
+                weights = from != NULL ? first + *from++ : weights;
                 weights = tilewright_float_taps(sum, x, weights, run->taps, 4, rows, taps);
             }
+            weights = first + runs->block;
         }
         if (partial != NULL) {
             TILEWRIGHT_UNROLL_4
