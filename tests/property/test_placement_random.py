@@ -211,7 +211,8 @@ def _verified(model: object, spots: list[Spot | None]) -> bool:
 def test_the_size_that_an_error_names_works() -> None:
     tried = 0
 
-    @QUICK
+    # Others that are drawn may all fit.
+    @settings(QUICK, derandomize=True)
     @given(problems())
     def draw(problem: tuple[list[Item], list[PoolLimit]]) -> None:
         nonlocal tried
