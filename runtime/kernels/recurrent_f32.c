@@ -55,15 +55,48 @@ static float activate(const struct line *line, int32_t number, float x)
     }
 }
 
-static float product(const uint8_t *a, int32_t a_step, const uint8_t *b, int32_t b_step,
-                     int32_t count, float total)
+/* Adds products of `count` (1 or 4, for which callers pass a constant) rows of a matrix with a
+ * vector to sums; steps are in bytes. */
+TILEWRIGHT_INLINE void add_products(const uint8_t *rows, int32_t row_step, int32_t step,
+                                    const uint8_t *x, int32_t x_step, int32_t taps, float *sums,
+                                    const int32_t count)
 {
-    for (; count > 0; count--) {
-        total = tilewright_multiply_add(tilewright_load_f32(a), tilewright_load_f32(b), total);
-        a += a_step;
-        b += b_step;
+    const uint8_t *w[4];
+    float sum[4];
+    TILEWRIGHT_UNROLL_4
+    for (int32_t i = 0; i < count; i++) {
+        w[i] = rows + i * row_step;
+        sum[i] = sums[i];
     }
-    return total;
+    while (TILEWRIGHT_FAST_FLOATS && step == 4 && x_step == 4 && taps >= 4) {
+        TILEWRIGHT_UNROLL_4
+        for (int32_t ahead = 0; ahead < 16; ahead += 4) {
+            const float value = tilewright_load_f32(x + ahead);
+            TILEWRIGHT_UNROLL_4
+            for (int32_t i = 0; i < count; i++) {
+                sum[i] = tilewright_multiply_add(tilewright_load_f32(w[i] + ahead), value, sum[i]);
+            }
+        }
+        TILEWRIGHT_UNROLL_4
+        for (int32_t i = 0; i < count; i++) {
+            w[i] += 16;
+        }
+        x += 16;
+        taps -= 4;
+    }
+    for (; taps > 0; taps--) {
+        const float value = tilewright_load_f32(x);
+        TILEWRIGHT_UNROLL_4
+        for (int32_t i = 0; i < count; i++) {
+            sum[i] = tilewright_multiply_add(tilewright_load_f32(w[i]), value, sum[i]);
+            w[i] += step;
+        }
+        x += x_step;
+    }
+    TILEWRIGHT_UNROLL_4
+    for (int32_t i = 0; i < count; i++) {
+        sums[i] = sum[i];
+    }
 }
 
 static float bias_of(const struct line *line, const uint8_t *bias, int32_t operand, int32_t at)
@@ -82,47 +115,60 @@ static float peephole(const struct line *line, int32_t row, int32_t unit, float 
     return tilewright_load_f32(line->peepholes + (ptrdiff_t)at * shape->stride[5]) * state;
 }
 
-/* Row `at` of the tile of W times x, plus the row's bias. */
-static float input_part(const struct line *line, int32_t at, const uint8_t *x)
+/* What rows of the gates are sums of: W times x, and R times a state, each with its bias. */
+struct sums {
+    float input[4];
+    float state[4];
+};
+
+/* The sums of `count` rows from row `at` of the tile on. */
+TILEWRIGHT_INLINE void add_rows(const struct line *line, int32_t at, const uint8_t *x,
+                                const float *state, struct sums *sums, const int32_t count)
 {
-    const struct tilewright_shape *shape = line->operands[1].shape;
+    const struct tilewright_shape *w = line->operands[1].shape;
+    const struct tilewright_shape *r = line->operands[2].shape;
     const struct tilewright_shape *x_shape = line->operands[0].shape;
-    return product(line->w + (ptrdiff_t)at * shape->stride[4], shape->stride[5], x,
-                   x_shape->stride[5], x_shape->extent[5],
-                   bias_of(line, line->bias, line->attributes->bias, at));
+    const int32_t bias = line->attributes->bias;
+    for (int32_t i = 0; i < count; i++) {
+        sums->input[i] = bias_of(line, line->bias, bias, at + i);
+        sums->state[i] = bias_of(line, line->state_bias, bias + 1, at + i);
+    }
+    add_products(line->w + (ptrdiff_t)at * w->stride[4], w->stride[4], w->stride[5], x,
+                 x_shape->stride[5], x_shape->extent[5], sums->input, count);
+    add_products(line->r + (ptrdiff_t)at * r->stride[4], r->stride[4], r->stride[5],
+                 (const uint8_t *)state, 4, line->units, sums->state, count);
 }
 
-/* Row `at` of the tile of R times a state, plus the row's bias. */
-static float state_part(const struct line *line, int32_t at, const float *state)
+static TILEWRIGHT_NOINLINE void four_rows(const struct line *line, int32_t at, const uint8_t *x,
+                                          const float *state, struct sums *sums)
 {
-    const struct tilewright_shape *shape = line->operands[2].shape;
-    return product(line->r + (ptrdiff_t)at * shape->stride[4], shape->stride[5],
-                   (const uint8_t *)state, 4, line->units,
-                   bias_of(line, line->state_bias, line->attributes->bias + 1, at));
+    add_rows(line, at, x, state, sums, 4);
 }
 
-static float row_of_gru(const struct line *line, int32_t row, int32_t at, const uint8_t *x)
+static TILEWRIGHT_NOINLINE void one_row(const struct line *line, int32_t at, const uint8_t *x,
+                                        const float *state, struct sums *sums)
 {
-    const int32_t units = line->units;
-    const float input = input_part(line, at, x);
-
-    if (row < 2 * units) {
-        return activate(line, 0, input + state_part(line, at, line->h));
-    }
-    if (line->attributes->linear_before_reset == 0) {
-        return activate(line, 1, input + state_part(line, at, line->gate + units));
-    }
-    return activate(line, 1, input + line->gate[row - units] * state_part(line, at, line->h));
+    add_rows(line, at, x, state, sums, 1);
 }
 
 /* The gate of a row before the state changes; of an LSTM without its activation. */
-static float gate_of(const struct line *line, int32_t row, int32_t at, const uint8_t *x)
+static float gate_of(const struct line *line, int32_t row, float input, float state)
 {
-    if (line->attributes->cell == TILEWRIGHT_CELL_GRU) {
-        return row_of_gru(line, row, at, x);
+    const int32_t units = line->units;
+    switch (line->attributes->cell) {
+    case TILEWRIGHT_CELL_RNN:
+        return activate(line, 0, input + state);
+    case TILEWRIGHT_CELL_LSTM:
+        return input + state;
+    default:
+        if (row < 2 * units) {
+            return activate(line, 0, input + state);
+        }
+        if (line->attributes->linear_before_reset == 0) {
+            return activate(line, 1, input + state);
+        }
+        return activate(line, 1, input + line->gate[row - units] * state);
     }
-    const float total = input_part(line, at, x) + state_part(line, at, line->h);
-    return line->attributes->cell == TILEWRIGHT_CELL_RNN ? activate(line, 0, total) : total;
 }
 
 /* Gates in ONNX's order: input, output, forget, cell; peepholes: input, output, forget. */
@@ -169,10 +215,25 @@ static void step(const struct line *line, const uint8_t *x)
     const int resets =
         line->attributes->cell == TILEWRIGHT_CELL_GRU && line->attributes->linear_before_reset == 0;
 
-    for (int32_t at = 0; at < shape->extent[4]; at++) {
+    int32_t at = 0;
+    while (at < shape->extent[4]) {
         const int32_t row = shape->origin[4] + at;
-        line->gate[row] = gate_of(line, row, at, x);
-        if (resets && row == 2 * units - 1) {
+        const int is_reset = resets && row >= 2 * units;
+        /* Rows up to which the state that they multiply is known. */
+        const int32_t end = resets && !is_reset ? 2 * units - shape->origin[4] : shape->extent[4];
+        const int32_t left = tilewright_smaller(end, shape->extent[4]) - at;
+        const int32_t count = left >= 4 ? 4 : 1;
+        struct sums sums;
+        if (count == 4) {
+            four_rows(line, at, x, is_reset ? line->gate + units : line->h, &sums);
+        } else {
+            one_row(line, at, x, is_reset ? line->gate + units : line->h, &sums);
+        }
+        for (int32_t i = 0; i < count; i++) {
+            line->gate[row + i] = gate_of(line, row + i, sums.input[i], sums.state[i]);
+        }
+        at += count;
+        if (resets && row + count == 2 * units) {
             for (int32_t unit = 0; unit < units; unit++) {
                 line->gate[units + unit] *= line->h[unit];
             }
