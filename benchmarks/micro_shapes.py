@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from micro_models import QdqChain
+from micro_models import Chain, QdqChain
 
 
 class Shapes(QdqChain):
@@ -72,4 +72,29 @@ def remainders() -> Shapes:
     return chain
 
 
-SHAPES = {"copied": copied, "far_taps": far_taps, "doubled": doubled, "pools": pools, "remainders": remainders}
+def products() -> Chain:
+    """Products of two computed matrices, as attention has them, in Deeploy's dialect."""
+    chain = Chain(26, 1, 1, 1)
+    chain.shape, chain.input_shape = [1, 36, 20], (1, 36, 20)
+    for columns in (24, 44, 36, 92):
+        before = chain.x
+        weights = chain.random.integers(-128, 128, (chain.shape[2], columns))
+        chain.node("MatMul", [before, chain.constant(weights)])
+        wide = chain.requantize(200)
+        turned = chain.node("Transpose", [wide], perm=[0, 2, 1])
+        chain.node("MatMul", [wide, turned])
+        chain.requantize(100)
+        chain.node("MatMul", [chain.x, wide])
+        chain.requantize(100)
+        chain.shape[2] = columns
+    return chain
+
+
+SHAPES = {
+    "copied": copied,
+    "far_taps": far_taps,
+    "doubled": doubled,
+    "pools": pools,
+    "remainders": remainders,
+    "products": products,
+}
