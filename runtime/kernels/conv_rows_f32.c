@@ -42,8 +42,7 @@ static TILEWRIGHT_NOINLINE void one(struct conv *conv)
 }
 
 /* Lists the taps of one row of the kernel, each by itself; `from` are the bytes to the lanes' rows,
- * TILEWRIGHT_NO_OFFSET for rows outside, and `first` the weights before the row. Returns the end of
- * the list. */
+ * TILEWRIGHT_NO_OFFSET for rows outside. Returns the end of the list. */
 static struct tilewright_float_run *list_taps(const struct conv *conv,
                                               struct tilewright_float_run *run, const int32_t *from,
                                               const struct position *at, int32_t lanes)

@@ -24,8 +24,8 @@ TILEWRIGHT_INLINE int32_t tilewright_quantized(float x, float scale, int32_t zer
     if (tilewright_float_is_nan(real)) {
         return zero_point;
     }
-#if defined(TILEWRIGHT_ZFINX)
-    return tilewright_zfinx_nearest(real) + zero_point;
+#if TILEWRIGHT_ZFINX
+    return tilewright_float_nearest(real) + zero_point;
 #else
     int32_t whole;
     float rest;

@@ -19,7 +19,7 @@
 /* Frames of libgcc below kernels of floats, where cores do not compute floats themselves. Plans do
  * not know: the linker says whether this fits. */
 #define SOFT_FLOAT_BYTES 128u
-#ifdef TILEWRIGHT_ZFINX
+#if defined(TILEWRIGHT_ZFINX) && TILEWRIGHT_ZFINX
 #define STACK_BYTES TILEWRIGHT_PULP_STACK_BYTES
 #else
 #define STACK_BYTES (TILEWRIGHT_PULP_STACK_BYTES + SOFT_FLOAT_BYTES)

@@ -3,7 +3,7 @@
  * one instruction of Zfinx: the linker takes them instead of libgcc's. GCC 12 calls them for every
  * operation, since it knows no instructions of floats in integer registers; so do the C library and
  * applications. Results have the bits of libgcc's, except that a NaN is always 0x7fc00000. */
-#if defined(TILEWRIGHT_ZFINX)
+#if defined TILEWRIGHT_ZFINX && TILEWRIGHT_ZFINX
 
 .macro function name
     .section .text.\name, "ax", @progbits

@@ -6,9 +6,13 @@
 #include "tilewright/kernels/basics.h"
 #include "tilewright/runtime.h"
 
-/* TILEWRIGHT_ZFINX=1: the core computes floats in integer registers, and the compiler may not know.
- * The platform's compile options say so. */
-#if defined(TILEWRIGHT_ZFINX)
+/* 1: the core computes floats in integer registers, and the compiler may not know. The platform's
+ * compile options say so. */
+#ifndef TILEWRIGHT_ZFINX
+#define TILEWRIGHT_ZFINX 0
+#endif
+
+#if TILEWRIGHT_ZFINX
 #include "tilewright/kernels/zfinx.h"
 #endif
 
@@ -18,109 +22,74 @@ extern "C" {
 
 /* Whether loops of floats are worth more code: the core computes floats itself, and the build is
  * not for size. Where library functions compute them, their instructions are nearly all. */
-#if !defined(__OPTIMIZE_SIZE__) &&                                                                 \
-    (defined(__riscv) ? defined(__riscv_flen) || defined(TILEWRIGHT_ZFINX)                         \
-                      : !defined(__arm__) || defined(__ARM_FP))
+#if !defined(__OPTIMIZE_SIZE__) && (defined(__riscv) ? defined(__riscv_flen) || TILEWRIGHT_ZFINX   \
+                                                     : !defined(__arm__) || defined(__ARM_FP))
 #define TILEWRIGHT_FAST_FLOATS 1
 #else
 #define TILEWRIGHT_FAST_FLOATS 0
 #endif
 
+#if !TILEWRIGHT_ZFINX
+
 TILEWRIGHT_INLINE float tilewright_float_add(float a, float b)
 {
-#if defined(TILEWRIGHT_ZFINX)
-    return tilewright_zfinx_add(a, b);
-#else
     return a + b;
-#endif
 }
 
 TILEWRIGHT_INLINE float tilewright_float_subtract(float a, float b)
 {
-#if defined(TILEWRIGHT_ZFINX)
-    return tilewright_zfinx_subtract(a, b);
-#else
     return a - b;
-#endif
 }
 
 TILEWRIGHT_INLINE float tilewright_float_multiply(float a, float b)
 {
-#if defined(TILEWRIGHT_ZFINX)
-    return tilewright_zfinx_multiply(a, b);
-#else
     return a * b;
-#endif
 }
 
 TILEWRIGHT_INLINE float tilewright_float_divide(float a, float b)
 {
-#if defined(TILEWRIGHT_ZFINX)
-    return tilewright_zfinx_divide(a, b);
-#else
     return a / b;
-#endif
 }
 
 /* a < b; 0 if one is NaN. */
 TILEWRIGHT_INLINE int tilewright_float_less(float a, float b)
 {
-#if defined(TILEWRIGHT_ZFINX)
-    return tilewright_zfinx_less(a, b);
-#else
     return a < b;
-#endif
 }
 
 /* a <= b; 0 if one is NaN. */
 TILEWRIGHT_INLINE int tilewright_float_at_most(float a, float b)
 {
-#if defined(TILEWRIGHT_ZFINX)
-    return tilewright_zfinx_at_most(a, b);
-#else
     return a <= b;
-#endif
 }
 
 TILEWRIGHT_INLINE int tilewright_float_is_nan(float x)
 {
-#if defined(TILEWRIGHT_ZFINX)
-    return tilewright_zfinx_equal(x, x) == 0;
-#else
     return x != x;
-#endif
 }
 
 TILEWRIGHT_INLINE float tilewright_float_from(int32_t x)
 {
-#if defined(TILEWRIGHT_ZFINX)
-    return tilewright_zfinx_of_integer(x);
-#else
     return (float)x;
-#endif
 }
 
 /* A constant of a kernel's formula. */
 TILEWRIGHT_INLINE float tilewright_float_constant(float x)
 {
-#if defined(TILEWRIGHT_ZFINX)
-    return tilewright_zfinx_constant(x);
-#else
     return x;
-#endif
 }
 
 /* a * b + c, fused if the target has the instruction; with -std=c11 GCC never fuses by itself. */
 TILEWRIGHT_INLINE float tilewright_multiply_add(float a, float b, float c)
 {
-#if defined(TILEWRIGHT_ZFINX)
-    return tilewright_zfinx_multiply_add(a, b, c);
-#elif defined(__riscv_flen) || defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#if defined(__riscv_flen) || defined(__FMA__) || defined(__ARM_FEATURE_FMA)
     return __builtin_fmaf(a, b, c);
 #else
     return a * b + c;
 #endif
 }
+
+#endif
 
 /* min(max(x, minimum), maximum); NaN stays NaN. */
 TILEWRIGHT_INLINE float tilewright_clamp(float x, float minimum, float maximum)

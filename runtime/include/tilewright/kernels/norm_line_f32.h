@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A line of float32 LayerNormalization or RMSNormalization: its mean, its variance, and its
- * results. Only for the kernels of whole lines and of parts of lines. */
+ * results. Only for the kernels of whole lines and of parts of lines, which include math.h before.
+ */
 #ifndef TILEWRIGHT_KERNELS_NORM_LINE_F32_H
 #define TILEWRIGHT_KERNELS_NORM_LINE_F32_H
 
@@ -19,6 +20,18 @@ struct tilewright_norm_f32 {
     int32_t count;
     int32_t x_step, scale_step, bias_step, y_step;
 };
+
+/* 1 / sqrt(variance + epsilon). */
+static inline float tilewright_norm_factor_f32(const struct tilewright_norm_f32 *norm,
+                                               float variance)
+{
+    const float sum = tilewright_float_add(variance, norm->epsilon);
+#if TILEWRIGHT_ZFINX
+    return tilewright_float_divide(1.0f, tilewright_float_root(sum));
+#else
+    return 1.0f / sqrtf(sum);
+#endif
+}
 
 static inline float tilewright_norm_mean_f32(const struct tilewright_norm_f32 *norm,
                                              const uint8_t *x)

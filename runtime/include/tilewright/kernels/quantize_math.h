@@ -44,7 +44,7 @@ struct tilewright_quantizer {
     int32_t zero_point;
     int32_t minimum;
     int32_t maximum;
-#if defined(TILEWRIGHT_ZFINX)
+#if TILEWRIGHT_ZFINX
     /* 1 / scale, and the smallest and the largest x that are not clipped; 0 where these could
      * overflow, or what is left of x could vanish. */
     float reciprocal;
@@ -58,7 +58,7 @@ tilewright_quantizer_of(float scale, int32_t zero_point, int32_t minimum, int32_
 {
     struct tilewright_quantizer quantizer = {
         .scale = scale, .zero_point = zero_point, .minimum = minimum, .maximum = maximum};
-#if defined(TILEWRIGHT_ZFINX)
+#if TILEWRIGHT_ZFINX
     if (tilewright_float_less(0x1p-64f, scale) && tilewright_float_less(scale, 0x1p64f)) {
         quantizer.reciprocal = tilewright_float_divide(1.0f, scale);
         quantizer.lowest =
@@ -77,7 +77,7 @@ tilewright_quantizer_of(float scale, int32_t zero_point, int32_t minimum, int32_
  * than a last place. */
 TILEWRIGHT_INLINE int32_t tilewright_quantize(const struct tilewright_quantizer *quantizer, float x)
 {
-#if defined(TILEWRIGHT_ZFINX)
+#if TILEWRIGHT_ZFINX
     if (!tilewright_float_less(0.0f, quantizer->reciprocal)) {
         return tilewright_quantized(x, quantizer->scale, quantizer->zero_point, quantizer->minimum,
                                     quantizer->maximum);
@@ -90,7 +90,7 @@ TILEWRIGHT_INLINE int32_t tilewright_quantize(const struct tilewright_quantizer 
         ratio = tilewright_multiply_add(left, quantizer->reciprocal, ratio);
     }
     return tilewright_float_is_nan(ratio) ? quantizer->zero_point
-                                          : tilewright_zfinx_nearest(ratio) + quantizer->zero_point;
+                                          : tilewright_float_nearest(ratio) + quantizer->zero_point;
 #else
     return tilewright_quantized(x, quantizer->scale, quantizer->zero_point, quantizer->minimum,
                                 quantizer->maximum);

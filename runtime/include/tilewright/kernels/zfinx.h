@@ -16,7 +16,7 @@ extern "C" {
 #define TILEWRIGHT_RNE "0" /* to the nearest, ties to even */
 
 /* fadd.s */
-TILEWRIGHT_INLINE float tilewright_zfinx_add(float a, float b)
+TILEWRIGHT_INLINE float tilewright_float_add(float a, float b)
 {
     float y;
     __asm__(".insn r 0x53, " TILEWRIGHT_RNE ", 0x00, %0, %1, %2" : "=r"(y) : "r"(a), "r"(b));
@@ -24,7 +24,7 @@ TILEWRIGHT_INLINE float tilewright_zfinx_add(float a, float b)
 }
 
 /* fsub.s */
-TILEWRIGHT_INLINE float tilewright_zfinx_subtract(float a, float b)
+TILEWRIGHT_INLINE float tilewright_float_subtract(float a, float b)
 {
     float y;
     __asm__(".insn r 0x53, " TILEWRIGHT_RNE ", 0x04, %0, %1, %2" : "=r"(y) : "r"(a), "r"(b));
@@ -32,7 +32,7 @@ TILEWRIGHT_INLINE float tilewright_zfinx_subtract(float a, float b)
 }
 
 /* fmul.s */
-TILEWRIGHT_INLINE float tilewright_zfinx_multiply(float a, float b)
+TILEWRIGHT_INLINE float tilewright_float_multiply(float a, float b)
 {
     float y;
     __asm__(".insn r 0x53, " TILEWRIGHT_RNE ", 0x08, %0, %1, %2" : "=r"(y) : "r"(a), "r"(b));
@@ -40,7 +40,7 @@ TILEWRIGHT_INLINE float tilewright_zfinx_multiply(float a, float b)
 }
 
 /* fdiv.s */
-TILEWRIGHT_INLINE float tilewright_zfinx_divide(float a, float b)
+TILEWRIGHT_INLINE float tilewright_float_divide(float a, float b)
 {
     float y;
     __asm__(".insn r 0x53, " TILEWRIGHT_RNE ", 0x0c, %0, %1, %2" : "=r"(y) : "r"(a), "r"(b));
@@ -48,7 +48,7 @@ TILEWRIGHT_INLINE float tilewright_zfinx_divide(float a, float b)
 }
 
 /* fsqrt.s */
-TILEWRIGHT_INLINE float tilewright_zfinx_root(float x)
+TILEWRIGHT_INLINE float tilewright_float_root(float x)
 {
     float y;
     __asm__(".insn r 0x53, " TILEWRIGHT_RNE ", 0x2c, %0, %1, x0" : "=r"(y) : "r"(x));
@@ -56,7 +56,7 @@ TILEWRIGHT_INLINE float tilewright_zfinx_root(float x)
 }
 
 /* fmadd.s: a * b + c, rounded once. */
-TILEWRIGHT_INLINE float tilewright_zfinx_multiply_add(float a, float b, float c)
+TILEWRIGHT_INLINE float tilewright_multiply_add(float a, float b, float c)
 {
     float y;
     __asm__(".insn r4 0x43, " TILEWRIGHT_RNE ", 0, %0, %1, %2, %3"
@@ -66,7 +66,7 @@ TILEWRIGHT_INLINE float tilewright_zfinx_multiply_add(float a, float b, float c)
 }
 
 /* flt.s: 0 if a or b is NaN. */
-TILEWRIGHT_INLINE int tilewright_zfinx_less(float a, float b)
+TILEWRIGHT_INLINE int tilewright_float_less(float a, float b)
 {
     int y;
     __asm__(".insn r 0x53, 1, 0x50, %0, %1, %2" : "=r"(y) : "r"(a), "r"(b));
@@ -74,23 +74,23 @@ TILEWRIGHT_INLINE int tilewright_zfinx_less(float a, float b)
 }
 
 /* fle.s: 0 if a or b is NaN. */
-TILEWRIGHT_INLINE int tilewright_zfinx_at_most(float a, float b)
+TILEWRIGHT_INLINE int tilewright_float_at_most(float a, float b)
 {
     int y;
     __asm__(".insn r 0x53, 0, 0x50, %0, %1, %2" : "=r"(y) : "r"(a), "r"(b));
     return y;
 }
 
-/* feq.s: 0 if a or b is NaN. */
-TILEWRIGHT_INLINE int tilewright_zfinx_equal(float a, float b)
+/* feq.s of x and itself is 0 if x is NaN. */
+TILEWRIGHT_INLINE int tilewright_float_is_nan(float x)
 {
     int y;
-    __asm__(".insn r 0x53, 2, 0x50, %0, %1, %2" : "=r"(y) : "r"(a), "r"(b));
-    return y;
+    __asm__(".insn r 0x53, 2, 0x50, %0, %1, %1" : "=r"(y) : "r"(x));
+    return y == 0;
 }
 
 /* fcvt.w.s: the nearest integer, the even one of two as near. */
-TILEWRIGHT_INLINE int32_t tilewright_zfinx_nearest(float x)
+TILEWRIGHT_INLINE int32_t tilewright_float_nearest(float x)
 {
     int32_t y;
     __asm__(".insn r 0x53, " TILEWRIGHT_RNE ", 0x60, %0, %1, x0" : "=r"(y) : "r"(x));
@@ -98,7 +98,7 @@ TILEWRIGHT_INLINE int32_t tilewright_zfinx_nearest(float x)
 }
 
 /* fcvt.s.w */
-TILEWRIGHT_INLINE float tilewright_zfinx_of_integer(int32_t x)
+TILEWRIGHT_INLINE float tilewright_float_from(int32_t x)
 {
     float y;
     __asm__(".insn r 0x53, " TILEWRIGHT_RNE ", 0x68, %0, %1, x0" : "=r"(y) : "r"(x));
@@ -109,7 +109,7 @@ TILEWRIGHT_INLINE float tilewright_zfinx_of_integer(int32_t x)
 
 /* A constant as an instruction or two: the compiler would load it from read-only data, which is far
  * from the core. */
-TILEWRIGHT_INLINE float tilewright_zfinx_constant(float x)
+TILEWRIGHT_INLINE float tilewright_float_constant(float x)
 {
     union {
         float number;
