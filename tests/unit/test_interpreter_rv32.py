@@ -99,7 +99,8 @@ def test_base_and_multiplication_against_qemu(tmp_path: Path) -> None:
     assert len(asked) > 3000
     known, executed = (set(run("--operations", *words).stdout.splitlines()) for words in ((), (elf,)))
     others = {"csrrs", "ecall", "wfi"}  # of test_interpreter_refusals
-    assert {name for name in known if not name.startswith(("p.", "pv.", "lp."))} == {*executed & known, *others}
+    base = {name for name in known if not name.startswith(("p.", "pv.", "lp.")) and ".s" not in name}
+    assert base == {*executed & known, *others}
     spoilt = interpreted(program=spoilt_interpreter(tmp_path, "rv32.c", "divisor == 0 ? dividend : 0", "0"))
     assert {e.text for e, g, w in zip(asked, results(elf, spoilt, asked), wanted, strict=True) if g != w} == {
         "rem a1, a2, a3"

@@ -131,7 +131,7 @@ def test_the_solver_is_left_alone_where_nothing_is_shared() -> None:
         "sys.path[:0] = sys.argv[1:]\n"
         "from support.planned import NEAR_KINDS, far_platform, planned\n"
         "from support.small_nodes import conv\n"
-        "found = planned(conv((1, 4, 9, 9), (8, 4, 3, 3), (7, 7)), far_platform(2000))\n"
+        "found = planned(conv((1, 4, 9, 9), (8, 4, 3, 3), (7, 7)), far_platform(2500))\n"
         "assert found.tiling.cost == found.tiling.bound\n"
         "assert not any(name.split('.')[0] == 'ortools' for name in sys.modules)\n"
     )
@@ -140,7 +140,7 @@ def test_the_solver_is_left_alone_where_nothing_is_shared() -> None:
 
 
 def test_reports_say_how_good_tiles_are() -> None:
-    graph, platform = conv((1, 4, 9, 9), (8, 4, 3, 3), (7, 7)), far_platform(2000)
+    graph, platform = conv((1, 4, 9, 9), (8, 4, 3, 3), (7, 7)), far_platform(2500)
     found = planned(graph, platform)
     plan = replace(plan_of(graph, platform, found), tiling=found.tiling)
     assert "cycles, the least of all tiles tried" in report_text(plan)
