@@ -21,7 +21,8 @@ static void part_line(const void *context, const uint8_t *x, uint8_t *y)
     const struct tilewright_norm_f32 *norm = &part->norm;
     const float mean = norm->centred != 0 ? tilewright_norm_mean_f32(norm, x) : 0.0f;
     const float variance = tilewright_norm_variance_f32(norm, x, mean);
-    const float factor = tilewright_norm_factor_f32(norm, variance);
+    const float root = TILEWRIGHT_ROOT(tilewright_float_add(variance, norm->epsilon));
+    const float factor = tilewright_float_divide(1.0f, root);
 
     tilewright_norm_write_f32(norm, x + (ptrdiff_t)part->first * norm->x_step, y, part->count, mean,
                               factor);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A line of float32 LayerNormalization or RMSNormalization: its mean, its variance, and its
- * results. Only for the kernels of whole lines and of parts of lines, which include math.h before.
+ * results. Only for the kernels of whole lines and of parts of lines.
  */
 #ifndef TILEWRIGHT_KERNELS_NORM_LINE_F32_H
 #define TILEWRIGHT_KERNELS_NORM_LINE_F32_H
@@ -21,17 +21,12 @@ struct tilewright_norm_f32 {
     int32_t x_step, scale_step, bias_step, y_step;
 };
 
-/* 1 / sqrt(variance + epsilon). */
-static inline float tilewright_norm_factor_f32(const struct tilewright_norm_f32 *norm,
-                                               float variance)
-{
-    const float sum = tilewright_float_add(variance, norm->epsilon);
+/* Kernels include math.h themselves: builds link the library where a source does. */
 #if TILEWRIGHT_ZFINX
-    return tilewright_float_divide(1.0f, tilewright_float_root(sum));
+#define TILEWRIGHT_ROOT(x) tilewright_float_root(x)
 #else
-    return 1.0f / sqrtf(sum);
+#define TILEWRIGHT_ROOT(x) sqrtf(x)
 #endif
-}
 
 static inline float tilewright_norm_mean_f32(const struct tilewright_norm_f32 *norm,
                                              const uint8_t *x)

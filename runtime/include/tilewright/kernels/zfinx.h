@@ -8,6 +8,8 @@
 
 #include "tilewright/kernels/basics.h"
 
+#if defined(TILEWRIGHT_ZFINX) && TILEWRIGHT_ZFINX
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -121,6 +123,8 @@ TILEWRIGHT_INLINE float tilewright_float_constant(float x)
 
 #ifdef __cplusplus
 }
+#endif
+
 #endif
 
 #endif
