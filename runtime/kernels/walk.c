@@ -182,7 +182,7 @@ void tilewright_walk(const struct tilewright_walk_operand *operands, int32_t ope
     for (int32_t i = 0; first != 0 && i < operand_count; i++) {
         stride[i] = operands[i].stride[axis_at(&walk, 0)];
     }
-    int32_t place = -1; /* whose index moved last */
+    int32_t place = TILEWRIGHT_MAX_RANK - 1; /* whose index moved last; not yet: never `first` */
     do {
         for (int32_t i = 0; i < operand_count; i++) {
             if (place == first && rings_at(&walk, first) == 0) {
