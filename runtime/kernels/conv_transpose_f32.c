@@ -10,14 +10,8 @@ enum { N = TILEWRIGHT_ND_N, C = TILEWRIGHT_ND_C, D = TILEWRIGHT_ND_SPATIAL };
 static int32_t source(const struct tilewright_conv_transpose_f32_attributes *attributes,
                       const struct tilewright_shape *x, int32_t i, int32_t at, int32_t k)
 {
-    const int32_t reach = at + attributes->pads[i] - k * attributes->dilations[i];
-    const int32_t position = reach / attributes->strides[i];
-    const int32_t lower = x->origin[D + i];
-    if (reach < 0 || position * attributes->strides[i] != reach || position < lower ||
-        position >= lower + x->extent[D + i]) {
-        return -1;
-    }
-    return position;
+    return tilewright_transposed_source(x, D + i, at, attributes->strides[i], attributes->pads[i],
+                                        k, attributes->dilations[i]);
 }
 
 /* `total` plus the products of one tap over all input channels; `x` and `w` point to the group's

@@ -31,14 +31,8 @@ struct channels {
 static int32_t source(const struct channels *channels, int32_t i, int32_t at, int32_t k)
 {
     const struct tilewright_conv_transpose_integer_attributes *attributes = channels->attributes;
-    const int32_t reach = at + attributes->pads[i] - k * attributes->dilations[i];
-    const int32_t position = reach / attributes->strides[i];
-    const int32_t lower = channels->x_shape->origin[D + i];
-    if (reach < 0 || position * attributes->strides[i] != reach || position < lower ||
-        position >= lower + channels->x_shape->extent[D + i]) {
-        return -1;
-    }
-    return position;
+    return tilewright_transposed_source(channels->x_shape, D + i, at, attributes->strides[i],
+                                        attributes->pads[i], k, attributes->dilations[i]);
 }
 
 /* Adds the products of one tap to the sums of all channels. Callers pass constants for

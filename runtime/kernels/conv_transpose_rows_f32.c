@@ -5,6 +5,7 @@
 #include "tilewright/kernels/declarations.h"
 
 #include "tilewright/kernels/float_block.h"
+#include "tilewright/kernels/window.h"
 
 enum { X, WEIGHTS, BIAS, Y, TABLE };
 enum { N, C, H, W };
@@ -36,14 +37,8 @@ static TILEWRIGHT_NOINLINE void one(struct conv *conv)
 static int32_t source(const struct conv *conv, int32_t axis, int32_t at, int32_t tap)
 {
     const struct tilewright_conv_transpose_rows_f32_attributes *a = conv->attributes;
-    const int32_t reach = at + a->pads[axis] - tap * a->dilations[axis];
-    const int32_t position = reach / a->strides[axis];
-    const int32_t first = conv->x->origin[H + axis];
-    if (reach < 0 || position * a->strides[axis] != reach || position < first ||
-        position >= first + conv->x->extent[H + axis]) {
-        return NOWHERE;
-    }
-    return position;
+    return tilewright_transposed_source(conv->x, H + axis, at, a->strides[axis], a->pads[axis], tap,
+                                        a->dilations[axis]);
 }
 
 /* Lists the runs of outputs of a row from a column on, a stride apart; runs that no lane has are

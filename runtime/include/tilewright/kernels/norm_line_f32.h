@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A line of float32 LayerNormalization or RMSNormalization: its mean, its variance, and its
- * results. Only for the kernels of whole lines and of parts of lines.
- */
+ * results. Only for the kernels of whole lines and of parts of lines. */
 #ifndef TILEWRIGHT_KERNELS_NORM_LINE_F32_H
 #define TILEWRIGHT_KERNELS_NORM_LINE_F32_H
 

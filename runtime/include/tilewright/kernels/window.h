@@ -35,6 +35,22 @@ TILEWRIGHT_INLINE struct tilewright_window tilewright_window_at(const struct til
     return window;
 }
 
+/* The position of the whole tensor along `axis` that a tap of a transposed window adds to the
+ * output at position `output`; -1 if there is none in the tile of x. */
+TILEWRIGHT_INLINE int32_t tilewright_transposed_source(const struct tilewright_shape *x,
+                                                       int32_t axis, int32_t output, int32_t stride,
+                                                       int32_t pad, int32_t tap, int32_t dilation)
+{
+    const int32_t reach = output + pad - tap * dilation;
+    const int32_t position = reach / stride;
+    const int32_t lower = x->origin[axis];
+    if (reach < 0 || position * stride != reach || position < lower ||
+        position >= lower + x->extent[axis]) {
+        return -1;
+    }
+    return position;
+}
+
 #ifdef __cplusplus
 }
 #endif
