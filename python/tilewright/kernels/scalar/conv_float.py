@@ -38,7 +38,13 @@ from tilewright.kernels.kernel import (
     raster_over,
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
-from tilewright.kernels.scalar.geometry import PlaneWindows, plane_view, plane_windows, rows_backward
+from tilewright.kernels.scalar.geometry import (
+    PlaneWindows,
+    channels_lie_innermost,
+    plane_view,
+    plane_windows,
+    rows_backward,
+)
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.conv import nest as nest_of
 from tilewright.operators.nest import AxisMap, Iteration, Nest, along, blocks, whole
@@ -117,12 +123,14 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if not _gathers(node, weights):
         # A 1x1 kernel's sum is over channels alone, so calls for parts of it add in the same order.
         return (_convolution(node, nest, clamp, weights, bias, LANES, parts=groups == 1),)
-    whole_sums = [_convolution(node, nest, clamp, weights, bias, lanes) for lanes in (LANES, 1)]
     reads_rows = channels_lie_innermost(graph, node.inputs[0])
+    gathering = _convolution(node, nest, clamp, weights, bias, LANES)
     if reads_rows:
-        whole_sums = [_by_rows(whole_sums[0]), whole_sums[0]]
+        whole_sums = (_by_rows(gathering), gathering)
+    else:
+        whole_sums = (gathering, _convolution(node, nest, clamp, weights, bias, 1))
     if groups > 1:
-        return tuple(whole_sums)
+        return whole_sums
     parts = _convolution(node, nest, clamp, weights, bias, LANES, parts=True)
     parts = _by_rows(parts) if reads_rows else parts
     return (*whole_sums, parts, _tap_by_tap(_convolution(node, nest, clamp, weights, bias, 1, parts=True)))
@@ -132,12 +140,6 @@ def _by_rows(gathering: KernelChoice) -> KernelChoice:
     """The kernel that reads rows of taps where they lie, in the order in which the one that gathers them adds them."""
     attributes = replace(gathering.given(ConvF32), gather=0)
     return replace(gathering, kernel=_CONV_ROWS, sources=("conv_rows_f32.c",), attributes=attributes)
-
-
-def channels_lie_innermost(graph: Graph, name: str) -> bool:
-    """Whether a tensor's channels lie side by side in memory."""
-    order = graph.tensor(name).order
-    return len(order) > 2 and order[-1] == 1
 
 
 def _tap_by_tap(parts: KernelChoice) -> KernelChoice:

@@ -19,7 +19,7 @@ from tilewright.kernels.kernel import (
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.requantization import LayerLimits, Rule
 from tilewright.kernels.scalar.depthwise_rows import taps_of_channels
-from tilewright.kernels.scalar.geometry import PLANE
+from tilewright.kernels.scalar.geometry import PLANE, channels_lie_innermost
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, PaddedInput
 from tilewright.operators.nest import Iteration, along
 
@@ -61,7 +61,7 @@ def along_rows(conv: IntegerConv, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     if not _has_windows(conv, graph) or width < BLOCK:
         return ()
-    if any(not _has_channels_last(graph, name) for name in (conv.node.inputs[0], conv.node.outputs[0])):
+    if any(not channels_lie_innermost(graph, name) for name in (conv.node.inputs[0], conv.node.outputs[0])):
         return ()
     x, y = conv.operands
     rule, step = conv.finish.rule.value, conv.windows.strides[1]
@@ -117,11 +117,6 @@ def _along_rows(operand: TensorOperand, offset: int) -> TensorOperand:
     axes = list(operand.axes)
     axes[operand.view[HEIGHT]] = along("oh", offset=offset)
     return replace(operand, axes=tuple(axes))
-
-
-def _has_channels_last(graph: Graph, name: str) -> bool:
-    order = graph.tensor(name).order
-    return len(order) == 4 and order[-1] == 1
 
 
 def _has_windows(conv: IntegerConv, graph: Graph) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+from tilewright.graph import Graph
 from tilewright.kernels.c_structs import CStruct, Int32x2, Int32x3
 from tilewright.operators.spatial import Windows
 
@@ -79,6 +80,12 @@ def volume_windows(windows: Windows) -> VolumeWindows:
 def filled(values: Sequence[int], axes: int, fill: int) -> tuple[int, ...]:
     """``values`` of the spatial axes, with ``fill`` in front for the axes that are missing from ``axes``."""
     return (fill,) * (axes - len(values)) + tuple(values)
+
+
+def channels_lie_innermost(graph: Graph, name: str) -> bool:
+    """Whether a tensor's channels lie side by side in memory."""
+    order = graph.tensor(name).order
+    return len(order) > 2 and order[-1] == 1
 
 
 def plane_view(rank: int) -> tuple[int, ...]:
