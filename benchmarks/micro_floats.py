@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from micro_models import Array, Chain
-from onnx import numpy_helper
+from micro_models import Chain
 
 
 class Floats(Chain):
@@ -75,13 +74,8 @@ class Floats(Chain):
         inputs = [self.x, self.drawn(1, gates, features), self.drawn(1, gates, units), self.drawn(1, 2 * gates)]
         self.node(operator, inputs, hidden_size=units)
         self.shape = [steps, 1, units]
-        axes = self.stored_axes(np.array([1], np.int64))
+        axes = self.stored(np.array([1]), "int64", f"axes{len(self.initializers)}")
         return self.node("Squeeze", [self.x, axes])
-
-    def stored_axes(self, axes: Array) -> str:
-        name = f"axes{len(self.initializers)}"
-        self.initializers.append(numpy_helper.from_array(axes, name))
-        return name
 
 
 def float_images() -> Floats:

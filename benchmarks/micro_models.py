@@ -43,6 +43,10 @@ class Chain:
         self.initializers.append(numpy_helper.from_array(array.astype(np.float32), name))
         return name
 
+    def stored(self, array: Array, dtype: str, name: str) -> str:
+        self.initializers.append(numpy_helper.from_array(array.astype(dtype), name))
+        return name
+
     def node(self, operator: str, inputs: Sequence[str], **attributes: Any) -> str:
         name = f"{operator.lower()}_{len(self.nodes)}"
         domain = "PACTOps" if operator == "RequantShift" else ""
@@ -114,10 +118,6 @@ class QdqChain(Chain):
         self.spread = spread
         self.scale = scale
         self.quantized(0.02, 0)
-
-    def stored(self, array: Array, dtype: str, name: str) -> str:
-        self.initializers.append(numpy_helper.from_array(array.astype(dtype), name))
-        return name
 
     def quantized(self, scale: float, zero_point: int) -> str:
         """The last tensor through QuantizeLinear and DequantizeLinear."""
