@@ -99,8 +99,7 @@ PAIRS = [(name, a, b) for name in OUTCOMES for a in NUMBERS for b in NUMBERS]
 
 def differences(platform: Platform, elf: Path) -> list[str]:
     """The examples whose bits are others, and the comparisons that break the compiler's promise."""
-    listed = [*(example for example, _ in EXAMPLES), *comparisons()]
-    found = [next(iter(words.values())) for words in results(elf, platform, listed)]
+    found = [next(iter(words.values())) for words in results(elf, platform, listed())]
     wrong = [
         f"{example.text} {dict(example.given)}: {got:#x}, not {wanted:#x}"
         for (example, wanted), got in zip(EXAMPLES, found, strict=False)
@@ -112,14 +111,15 @@ def differences(platform: Platform, elf: Path) -> list[str]:
     return wrong
 
 
-def comparisons() -> Sequence[Example]:
-    return [called(f"__{name}sf2", word(a), word(b)) for name, a, b in PAIRS]
+def listed() -> Sequence[Example]:
+    """All examples, and a call for each comparison."""
+    comparisons = (called(f"__{name}sf2", word(a), word(b)) for name, a, b in PAIRS)
+    return [*(example for example, _ in EXAMPLES), *comparisons]
 
 
 @pytest.fixture(scope="module")
 def elf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    listed = [*(example for example, _ in EXAMPLES), *comparisons()]
-    return program(listed, PLATFORM, tmp_path_factory.mktemp("floats"))
+    return program(listed(), PLATFORM, tmp_path_factory.mktemp("floats"))
 
 
 @needs_interpreter

@@ -114,4 +114,6 @@ def test_weights_are_packed_by_tap() -> None:
     assert isinstance(weights, ConstantOperand)
     packed = packed_array(weights.data, {})
     assert packed.shape == (1, 2, 4, 5, 4)
-    np.testing.assert_array_equal(packed[0, 1, 3, :, 1], case.arrays[1][:, 5, 1, 1])  # type: ignore[index]
+    written = case.arrays[1]
+    assert written is not None
+    np.testing.assert_array_equal(packed[0, 1, 3, :, 1], written[:, 5, 1, 1])
