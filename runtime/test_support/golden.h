@@ -39,6 +39,7 @@ struct golden_pool {
 struct golden_range {
     const void *start;
     uint32_t size_bytes;
+    int beyond; /* the core cannot reach it */
 };
 
 struct golden_link {

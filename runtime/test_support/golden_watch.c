@@ -26,6 +26,9 @@ int golden_watch_begin(const struct golden_test *test)
     }
     for (uint32_t i = 0; i < test->far_count; i++) {
         const tilewright_address_t start = (tilewright_address_t)test->far[i].start;
+        if (test->far[i].beyond) {
+            (void)tilewright_counting_beyond(start, test->far[i].size_bytes);
+        }
         if (!tilewright_counting_protect(start, test->far[i].size_bytes)) {
             printf("memory %" PRIu32 " could not be protected\n", i);
         }

@@ -25,6 +25,7 @@ PROGRAM = r"""
 
 static uint8_t home[256] __attribute__((aligned(16)));
 static uint8_t tile[256] __attribute__((aligned(16)));
+static uint8_t away[128] __attribute__((aligned(16)));
 static uint32_t idles;
 
 void tilewright_idle(void)
@@ -138,6 +139,27 @@ static int through_port(void)
     return 0;
 }
 
+/* Nothing but the port's copies touches what the core cannot reach; scrambled bytes stay so there. */
+static int beyond(void)
+{
+    tilewright_port_reset();
+    fill();
+    CHECK(tilewright_counting_through_port(3) && tilewright_counting_beyond(at(away), 128));
+    tilewright_counting_late(true);
+    CHECK(tilewright_counting_protect(at(home), 128) && tilewright_counting_protect(at(away), 128));
+    CHECK(away[0] == 0);
+    tilewright_token_t token = tilewright_copy_start(3, at(away), at(home), 1, 8, 0, 0);
+    CHECK(away[0] == 0 && tilewright_counting_pending() == 1u);
+    CHECK(tilewright_copy_wait(3, token) == TILEWRIGHT_PORT_OK);
+    CHECK(away[1] == (1 ^ 0xa5) && away[1] == home[1]);
+    token = tilewright_copy_start(3, at(tile), at(away), 1, 8, 0, 0);
+    CHECK(tile[1] == 0x5a);
+    CHECK(tilewright_copy_wait(3, token) == TILEWRIGHT_PORT_OK && tile[1] == 1);
+    CHECK(tilewright_counting_unprotect(at(home), 128) && home[1] == 1);
+    CHECK(tilewright_counting_unprotect(at(away), 128) && away[1] == (1 ^ 0xa5));
+    return 0;
+}
+
 /* The port makes the copies at once; what breaks a rule of the layer goes through too. */
 static int asleep(void)
 {
@@ -202,7 +224,7 @@ static int checks(void)
 
 int main(void)
 {
-    return counts() | hides() | late() | through_port() | asleep() | checks();
+    return counts() | hides() | late() | through_port() | beyond() | asleep() | checks();
 }
 """
 

@@ -139,7 +139,7 @@ def _of_plan(plan: Plan, inputs: list[Array], outputs: list[Array]) -> dict[str,
         "is_fed": any(_is_fed(plan, item) for item in plan.inputs),
         "arguments": _arguments(plan),
         "used_pools": [{"name": use.pool, "used_bytes": use.used_bytes} for use in plan.pool_use],
-        "far": _far(plan, [*sides[0], *sides[1]]),
+        "far": [*((*item, 0) for item in _far(plan, [*sides[0], *sides[1]])), *((*item, 1) for item in _beyond(plan))],
         "links": plan.links,
         "profiled": plan.profile is not None,
         "profile_arguments": _pool_argument(plan),
@@ -272,11 +272,10 @@ def _pool(plan: Plan, pool: Pool) -> _Pool:
 def _far(plan: Plan, tensors: list[_Tensor]) -> list[tuple[str, str]]:
     """(Address, size) in C of each object in a pool that only links reach, so that no kernel may touch it.
 
-    A pool is left out if only the controller copies from it: neither kernels nor the test can touch such a pool.
+    A pool is left out if only the controller copies from it and to it: neither kernels nor the test can touch such a
+    pool; those that are written are in ``_beyond``.
     """
-    near = {name for name, _ in plan.core.access_cycles}
-    by_core = {end for link in plan.links if link.issuer == "core" for end in (link.source, link.target)}
-    near |= {pool.name for pool in plan.pools if pool.name not in by_core}
+    near = {name for name, _ in plan.core.access_cycles} | _by_controller(plan)
     # The run itself looks after canaries, beside the kernels.
     near |= set(plan.guards.pools) if plan.guards is not None else set()
     storage = storage_of(plan)
@@ -294,6 +293,25 @@ def _far(plan: Plan, tensors: list[_Tensor]) -> list[tuple[str, str]]:
         if pool.name not in near:
             far.append((f"&{plan.name}_{pool.name}", f"sizeof {plan.name}_{pool.name}"))
     return far
+
+
+def _beyond(plan: Plan) -> list[tuple[str, str]]:
+    """(Address, size) in C of pools to which only the controller copies, from memory that no kernel may touch."""
+    apart = _by_controller(plan)
+    near = {name for name, _ in plan.core.access_cycles}
+    written = {link.target for link in plan.links if link.target in apart and link.source not in near}
+    storage = storage_of(plan)
+    return [
+        (f"{plan.name}_POOL_{pool.name}_POINTER".upper(), f"{plan.name}_POOL_{pool.name}_SIZE".upper())
+        for pool in storage.pinned_pools
+        if pool.name in written
+    ]
+
+
+def _by_controller(plan: Plan) -> set[str]:
+    """Pools that no link of the core joins with another."""
+    by_core = {end for link in plan.links if link.issuer == "core" for end in (link.source, link.target)}
+    return {pool.name for pool in plan.pools if pool.name not in by_core}
 
 
 def _ranges(plan: Plan, pool: Pool, start: str) -> list[tuple[str, str]]:

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "counting.h"
+#include "memory.h"
 
 #include <stddef.h>
 #include <tilewright/copy_lines.h>
 
-#define SCRAMBLE 0xa5u
 #define POISON 0x5au
 
 struct copy {
@@ -18,15 +18,10 @@ struct copy {
     int32_t source_stride;
 };
 
-struct range {
-    tilewright_address_t start;
-    tilewright_address_t end;
-};
-
 struct allowed {
     uint32_t link;
     enum tilewright_counting_side side;
-    struct range range;
+    struct counting_range range;
 };
 
 /* One harness tests one model at a time: a port has one owner. */
@@ -44,8 +39,6 @@ static struct {
     bool late;
 } state;
 
-static struct range hidden[TILEWRIGHT_COUNTING_RANGES];
-static uint32_t hidden_count;
 static tilewright_token_t last_token;
 static bool is_asleep;
 
@@ -68,52 +61,30 @@ static tilewright_address_t moved(tilewright_address_t address, int64_t bytes)
 }
 
 /* All bytes between the lowest and the highest that strided lines touch. */
-static struct range span(tilewright_address_t address, int32_t stride, const struct copy *copy)
+static struct counting_range span(tilewright_address_t address, int32_t stride,
+                                  const struct copy *copy)
 {
     int64_t reach = (int64_t)stride * ((int64_t)copy->lines - 1);
-    struct range range = {moved(address, reach < 0 ? reach : 0),
-                          moved(address, (reach > 0 ? reach : 0) + (int64_t)copy->line_bytes)};
+    struct counting_range range = {
+        moved(address, reach < 0 ? reach : 0),
+        moved(address, (reach > 0 ? reach : 0) + (int64_t)copy->line_bytes)};
     return range;
 }
 
-static bool overlap(struct range a, struct range b)
-{
-    return a.start < b.end && b.start < a.end;
-}
-
-static bool contains(struct range outer, struct range inner)
-{
-    return outer.start <= inner.start && inner.end <= outer.end;
-}
-
-static bool is_allowed(uint32_t link, enum tilewright_counting_side side, struct range range)
+static bool is_allowed(uint32_t link, enum tilewright_counting_side side,
+                       struct counting_range range)
 {
     bool restricted = false;
     for (uint32_t i = 0; i < state.allowed_count; i++) {
         const struct allowed *entry = &state.allowed[i];
         if (entry->link == link && entry->side == side) {
             restricted = true;
-            if (contains(entry->range, range)) {
+            if (counting_contains(entry->range, range)) {
                 return true;
             }
         }
     }
     return !restricted;
-}
-
-/* The value to XOR with: SCRAMBLE inside protected memory, 0 outside. Sets `*torn` for a range
- * that is partly inside. */
-static uint8_t mask_of(struct range range, bool *torn)
-{
-    for (uint32_t i = 0; i < hidden_count; i++) {
-        if (contains(hidden[i], range)) {
-            return SCRAMBLE;
-        }
-        if (overlap(hidden[i], range)) {
-            *torn = true;
-        }
-    }
-    return 0;
 }
 
 static const char *broken_rule(const struct copy *copy)
@@ -133,9 +104,9 @@ static const char *broken_rule(const struct copy *copy)
     if (align_bytes != 0u && (bits & (align_bytes - 1u)) != 0u) {
         return "alignment";
     }
-    struct range destination = span(copy->destination, copy->destination_stride, copy);
-    struct range source = span(copy->source, copy->source_stride, copy);
-    if (overlap(destination, source)) {
+    struct counting_range destination = span(copy->destination, copy->destination_stride, copy);
+    struct counting_range source = span(copy->source, copy->source_stride, copy);
+    if (counting_overlap(destination, source)) {
         return "source and destination overlap";
     }
     if (!is_allowed(copy->link, TILEWRIGHT_COUNTING_DESTINATION, destination)) {
@@ -145,24 +116,17 @@ static const char *broken_rule(const struct copy *copy)
         return "source out of range";
     }
     bool torn = false;
-    (void)mask_of(destination, &torn);
-    (void)mask_of(source, &torn);
+    (void)counting_memory_mask(destination, &torn);
+    (void)counting_memory_mask(source, &torn);
     return torn ? "copy crosses the edge of protected memory" : NULL;
-}
-
-static void flip(tilewright_address_t address, uint32_t bytes, uint8_t mask)
-{
-    uint8_t *byte = (uint8_t *)address;
-    for (uint32_t i = 0; i < bytes; i++) {
-        byte[i] = (uint8_t)(byte[i] ^ mask);
-    }
 }
 
 static void perform(const struct copy *copy)
 {
     bool torn = false;
-    uint8_t mask = mask_of(span(copy->destination, copy->destination_stride, copy), &torn);
-    mask ^= mask_of(span(copy->source, copy->source_stride, copy), &torn);
+    uint8_t mask =
+        counting_memory_mask(span(copy->destination, copy->destination_stride, copy), &torn);
+    mask ^= counting_memory_mask(span(copy->source, copy->source_stride, copy), &torn);
     if (state.through_port[copy->link]) {
         (void)__real_tilewright_copy_wait(
             copy->link, __real_tilewright_copy_start(
@@ -173,13 +137,16 @@ static void perform(const struct copy *copy)
                               copy->destination_stride, copy->source_stride);
     }
     for (uint32_t line = 0; mask != 0u && line < copy->lines; line++) {
-        flip(moved(copy->destination, (int64_t)line * copy->destination_stride), copy->line_bytes,
-             mask);
+        counting_memory_flip(moved(copy->destination, (int64_t)line * copy->destination_stride),
+                             copy->line_bytes, mask);
     }
 }
 
 static void poison(const struct copy *copy)
 {
+    if (counting_memory_is_beyond(span(copy->destination, copy->destination_stride, copy))) {
+        return;
+    }
     for (uint32_t line = 0; line < copy->lines; line++) {
         tilewright_address_t start =
             moved(copy->destination, (int64_t)line * copy->destination_stride);
@@ -217,7 +184,7 @@ static void start_late(const struct copy *copy)
 
 static bool copies_itself(void)
 {
-    return state.late || hidden_count != 0u;
+    return state.late || counting_memory_is_hidden();
 }
 
 /* Apart from the wrapped function, which then has no frame of its own while asleep. */
@@ -315,36 +282,6 @@ void tilewright_port_reset(void)
     state.faults = 0;
     state.first_fault = NULL;
     state.late = false;
-}
-
-bool tilewright_counting_protect(tilewright_address_t address, uint32_t size_bytes)
-{
-    struct range range = {address, address + size_bytes};
-    if (hidden_count == TILEWRIGHT_COUNTING_RANGES || size_bytes == 0u) {
-        return false;
-    }
-    for (uint32_t i = 0; i < hidden_count; i++) {
-        if (overlap(hidden[i], range)) {
-            return false;
-        }
-    }
-    hidden[hidden_count] = range;
-    hidden_count++;
-    flip(address, size_bytes, SCRAMBLE);
-    return true;
-}
-
-bool tilewright_counting_unprotect(tilewright_address_t address, uint32_t size_bytes)
-{
-    for (uint32_t i = 0; i < hidden_count; i++) {
-        if (hidden[i].start == address && hidden[i].end == address + size_bytes) {
-            hidden_count--;
-            hidden[i] = hidden[hidden_count];
-            flip(address, size_bytes, SCRAMBLE);
-            return true;
-        }
-    }
-    return false;
 }
 
 bool tilewright_counting_align(uint32_t link, uint32_t align_bytes)

@@ -34,6 +34,11 @@ void tilewright_counting_sleep(bool enabled);
 bool tilewright_counting_protect(tilewright_address_t address, uint32_t size_bytes);
 bool tilewright_counting_unprotect(tilewright_address_t address, uint32_t size_bytes);
 
+/* Memory that the core cannot reach, for good: nothing is scrambled or poisoned there. Where it is
+ * protected, it has to hold what copies from protected memory bring. Returns false if there are too
+ * many ranges. */
+bool tilewright_counting_beyond(tilewright_address_t address, uint32_t size_bytes);
+
 /* Rules. Every start, stride and line of the link must be a multiple of align_bytes. Once a side
  * of a link has ranges, each copy must lie within one of them. False: no such link, no room. */
 bool tilewright_counting_align(uint32_t link, uint32_t align_bytes);
