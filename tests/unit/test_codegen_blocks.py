@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tilewright.codegen.blocks import BlockText, block_text
-from tilewright.plan import AxisRange, Index, Loop, Runs
+from tilewright.plan import AxisRange, CoarseIndex, Index, Loop, Runs
 
 
 def names_of(text: BlockText, tile: int) -> dict[str, int]:
@@ -103,6 +103,42 @@ def tiles_compared(shape: tuple[int, ...], steps: tuple[int, ...], cut: list[int
     for tile in range(tiles):
         assert touched(text, tile) == wanted(axes, home, element, loop, tile)
     return tiles
+
+
+def test_blocks_lie_within_larger_tiles() -> None:
+    compared = 0
+
+    @settings(max_examples=200, deadline=None, derandomize=True)
+    @given(st.integers(1, 4), st.integers(1, 3), st.integers(1, 3), st.integers(0, 1), st.integers(0, 1))
+    def draw(step: int, tiles: int, groups: int, halo: int, cut: int) -> None:
+        nonlocal compared
+        compared += parts_compared(step, tiles, groups, halo, cut)
+
+    draw()
+    assert compared > 100, f"only {compared} tiles were copied as blocks"
+
+
+def parts_compared(step: int, tiles: int, groups: int, halo: int, cut: int) -> int:
+    """Compare each tile's block in a larger tile with the same bytes of the tensor; 0 for copies that are no block."""
+    if tiles * groups == 1:
+        return 0
+    rows = step * tiles * groups
+    shape, indices = (rows, 6), (Index("oh", rows, step), Index("ow", 6, 3)) if cut else (Index("oh", rows, step),)
+    loop = Loop(indices, (), (CoarseIndex("oh_0", "oh", tiles),))
+    across = AxisRange((("ow", 1),), 0, 0, 1, 6) if cut else AxisRange((), 0, 5, 1, 6)
+    axes = (AxisRange((("oh", 1),), -halo, halo, 1, rows), across)
+    within = (AxisRange((("oh_0", 1),), -halo, halo, 1, rows), AxisRange((), 0, 5, 1, 6))
+    count = prod(index.count for index in indices)
+    runs = Runs(0, 1, count, tuple(index.name for index in indices))
+    tile_strides = packed((step + 2 * halo, 3 if cut else 6), 1)
+    text = block_text(axes, tile_strides, (6, 1), 1, loop, runs, within)
+    if text is None:
+        return 0
+    for tile in range(count):
+        large = tile * len(range(0, rows, step)) // count // tiles
+        begin = max(large * step * tiles - halo, 0) * shape[1]
+        assert [byte + begin for byte in touched(text, tile)] == wanted(axes, (6, 1), 1, loop, tile)
+    return count
 
 
 def test_rows_of_packed_arrays_are_one_line() -> None:

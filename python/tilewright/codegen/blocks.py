@@ -3,7 +3,8 @@
 Such a copy needs no ``struct tilewright_shape``, and the runtime need not sort its axes.
 
 Before:  rows [4 t, 4 t + 4) of 25 x 5 x 64 bytes, packed on both sides
-After:   1 line of (oh_upper - oh_lower) * 320 bytes, from 320 * oh_lower on
+After:   1 line of (oh_upper - oh_lower) * 320 bytes, from 320 * oh_lower on; where the home is a larger tile in another
+         pool, from 320 * (oh_lower - oh_0_lower) on
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tilewright.codegen.expressions import axis_bounds, constant_extent, index_lines
+from tilewright.codegen.expressions import all_indices, axis_bounds, constant_extent, index_lines
 from tilewright.plan import AxisRange, Index, Loop, Runs
 
 _WORD = re.compile(r"\w+")
@@ -63,12 +64,16 @@ def block_text(
     element_bytes: int,
     loop: Loop | None,
     runs: Runs,
+    within: Sequence[AxisRange] = (),
 ) -> BlockText | None:
-    """The copy of a rectangle (strides in bytes) in the blocks of ``runs``; None if the copy needs several commands."""
-    indices = {index.name: index for index in loop.indices} if loop is not None else {}
-    if any(name not in indices for axis in rectangle for name, _ in axis.terms):
+    """The copy of a rectangle (strides in bytes) in the blocks of ``runs``; None if the copy needs several commands.
+
+    The home holds the rectangle ``within``, or the tensor if that is empty.
+    """
+    indices = all_indices(loop) if loop is not None else {}
+    if any(name not in indices for axis in (*rectangle, *within) for name, _ in axis.terms):
         return None
-    offsets, axes = _axes(rectangle, tile_strides, home_strides, indices)
+    offsets, axes = _axes(rectangle, tile_strides, home_strides, indices, within)
     axes = _joined(axes)
     line = _Axis(1, "", element_bytes, element_bytes)
     if axes and axes[-1].tile_stride == axes[-1].home_stride == element_bytes:
@@ -76,7 +81,7 @@ def block_text(
     if len(axes) > 1 or any(axis.factor <= 0 for axis in (*axes, line)):
         return None
     outer = axes[0] if axes else _Axis(1, "", 0, 0)
-    used = {name for axis in rectangle for name, _ in axis.terms}
+    used = {name for axis in (*rectangle, *within) for name, _ in axis.terms}
     offset, line_count, line_bytes = " + ".join(offsets), outer.text(), line.text(element_bytes)
     declared = index_lines(loop, runs, used) if loop is not None else []
     return BlockText(
@@ -104,23 +109,42 @@ def _axes(
     tile_strides: Sequence[int],
     home_strides: Sequence[int],
     indices: Mapping[str, Index],
+    within: Sequence[AxisRange],
 ) -> tuple[list[str], list[_Axis]]:
     """Terms of the offset in the home, and the axes of more than one element, from the tile's largest stride down."""
     offsets: list[str] = []
     axes: list[_Axis] = []
-    for axis, tile_stride, home_stride in zip(rectangle, tile_strides, home_strides, strict=True):
+    for number, (axis, tile_stride, home_stride) in enumerate(zip(rectangle, tile_strides, home_strides, strict=True)):
         bounds = axis_bounds(axis, indices)
         extent = constant_extent(axis, indices)
-        if axis.terms:
-            lower = bounds.lower if bounds.lower.isidentifier() else f"({bounds.lower})"
-            offsets.append(lower if home_stride == 1 else f"{lower} * {home_stride}")
-        elif axis.first_offset >= axis.divisor:
-            offsets.append(str(min(axis.first_offset // axis.divisor, axis.extent) * home_stride))
+        begin = _begin(within[number], indices) if within else "0"
+        if offset := _offset(_begin(axis, indices), begin, home_stride):
+            offsets.append(offset)
         if extent is None:
             axes.append(_Axis(1, f"(({bounds.upper}) - ({bounds.lower}))", tile_stride, home_stride))
         elif extent != 1:
             axes.append(_Axis(extent, "", tile_stride, home_stride))
     return offsets, sorted(axes, key=lambda item: (-item.tile_stride, -item.home_stride))
+
+
+def _begin(axis: AxisRange, indices: Mapping[str, Index]) -> str:
+    """C expression of the first element of an axis in a tile; a number if it is the same in all tiles."""
+    if axis.terms:
+        return axis_bounds(axis, indices).lower
+    return str(min(max(axis.first_offset // axis.divisor, 0), axis.extent))
+
+
+def _offset(lower: str, begin: str, stride: int) -> str:
+    """C expression of the bytes from element ``begin`` of an axis to element ``lower``; empty for 0."""
+    if lower == begin:
+        return ""
+    if lower.isdigit() and begin.isdigit():
+        return str((int(lower) - int(begin)) * stride)
+    elements = lower if begin == "0" else f"{lower} - {begin if begin.isidentifier() else f'({begin})'}"
+    if stride == 1 and begin == "0" and lower.isidentifier():
+        return lower
+    factor = elements if elements.isidentifier() else f"({elements})"
+    return factor if stride == 1 else f"{factor} * {stride}"
 
 
 def _joined(axes: list[_Axis]) -> list[_Axis]:

@@ -45,8 +45,9 @@ def _copy_text(scope: LayerScope, step: CopyStart) -> StepText:
         scope.parts.tokens[name] = scope.under_way(step, buffer)
         token = scope.token(name, step, buffer, step.runs)
     strides = (buffer.strides_bytes, scope.buffer(home).strides_bytes)
-    is_box = not home.within and buffer.ring_axis is None and not step.words
-    block = block_text(tile.rectangle, *strides, element_bytes(buffer), scope.loop, step.runs) if is_box else None
+    is_box = buffer.ring_axis is None and not step.words
+    rectangle = tile.rectangle, *strides, element_bytes(buffer), scope.loop, step.runs, home.within
+    block = block_text(*rectangle) if is_box else None
     if block is None:
         return _rectangle_text(scope, step, tile, home, token, inward=inward)
     return BlockCopyText(
