@@ -74,11 +74,15 @@ LEAST_TILE_BYTES = 2048
 
 @dataclass(frozen=True)
 class Case:
-    """One firmware: a network on a number of cores; ``leave_out`` names what the build lacks: KERNELS, COPIES."""
+    """One firmware: a network on a number of cores; ``leave_out`` names what the build lacks: KERNELS, COPIES.
+
+    ``l2`` is 0 where the platform's size stays.
+    """
 
     folder: Path
     cores: int
     l1: int = L1
+    l2: int = 0
     buffering: str = "single"
     profile: bool = True
     leave_out: str = ""
@@ -87,7 +91,8 @@ class Case:
     @property
     def target(self) -> str:
         run = "p" if self.profile else "w"
-        parts = (self.folder.name, self.cores, self.l1, self.buffering, run, self.family, self.leave_out)
+        sizes = (self.l1, self.l2) if self.l2 else (self.l1,)
+        parts = (self.folder.name, self.cores, *sizes, self.buffering, run, self.family, self.leave_out)
         return re.sub(r"\W+", "_", "_".join(map(str, parts))).strip("_")
 
 
@@ -170,7 +175,7 @@ def networks(corpus: Path, build: Path, only: str) -> int:
 def whole_networks(corpus: Path, only: str) -> dict[Case, float]:
     """Each network in each size of l1, with what it is to reach."""
     return {
-        Case(corpus / name, 8, l1, "auto", profile=False): aim
+        Case(corpus / name, 8, l1, buffering="auto", profile=False): aim
         for name, by_l1 in NETWORKS.items()
         if only in name
         for l1, aim in by_l1.items()
@@ -195,7 +200,9 @@ def judged_layers(parsed: argparse.Namespace) -> list[Case]:
     """The networks and sizes of l1 that the command line asks for."""
     names = FURTHER if parsed.further else FLOAT_NETWORKS if parsed.floats else NETWORKS
     sizes = FLOAT_SIZES if parsed.floats else SIZES
-    return [Case(parsed.corpus / name, 8, l1, "auto") for name in names if parsed.only in name for l1 in sizes]
+    return [
+        Case(parsed.corpus / name, 8, l1, buffering="auto") for name in names if parsed.only in name for l1 in sizes
+    ]
 
 
 def layers(cases: Sequence[Case], build: Path) -> int:
@@ -355,6 +362,7 @@ def project(cases: Iterable[Case], folder: Path) -> Iterable[str]:
         options = f' OPTIONS "{given}")' if given.exists() else ")"
         yield (
             f'tilewright_add_model({case.target} MODEL "{case.folder}/network.onnx" NAME net POOLS l1={case.l1}'
+            f"{f' l2={case.l2}' if case.l2 else ''}"
             f' PLATFORM "{folder}/{case.family}{case.cores}.toml" BUFFERING {case.buffering}'
             f"{' PROFILE' if case.profile else ''}{f' TYPES {listed}' if listed else ''}{options}"
         )

@@ -96,3 +96,7 @@ def test_copies_of_the_first_tile_run_while_the_layer_begins() -> None:
     assert layer_cycles(costs, spent, 1) == 1700.0
     assert layer_cycles(costs, spent, 2) == 1800.0
     assert layer_cycles(costs, replace(spent, runs_beside=False), 2) == 2100.0
+    # Nothing runs beside the first larger tile in and the last one out, however long kernels take.
+    far = replace(spent, far_hidden=900.0, far_ends=300.0)
+    assert layer_cycles(costs, far, 1) == 2000.0
+    assert layer_cycles(costs, replace(far, far_hidden=1600.0), 1) == 2200.0

@@ -281,8 +281,9 @@ class _Search:
         staged = stage(problem, steps, order, near, self.capacities, options.buffering)
         if staged is None:
             return
-        plain, hidden = spent.plain + staged.cycles - staged.hidden, spent.hidden + staged.hidden
-        cycles = layer_cycles(problem.costs, replace(spent, plain=plain, hidden=hidden), int(self.tiles[candidate]))
+        plain = spent.plain + staged.cycles - staged.hidden
+        spent = replace(spent, plain=plain, far_hidden=staged.hidden, far_ends=staged.ends)
+        cycles = layer_cycles(problem.costs, spent, int(self.tiles[candidate]))
         moved = moved_bytes + staged.link_bytes
         score = _score(options, cycles, moved, staged.near_bytes)
         copies = tuple(int(slots[candidate]) for slots in self.field.slots)

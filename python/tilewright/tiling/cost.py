@@ -93,12 +93,12 @@ def rings_pay(problem: TilingProblem) -> bool:
 def layer_cycles(costs: Costs, spent: Spent, tiles: int) -> float:
     """Predicted cycles of a layer of ``tiles`` tiles.
 
-    Copies of operands with two slots (``spent.hidden``) run while the core is busy. Such copies cost the
-    cycles by which they exceed the core's busy cycles, and at least the cycles of one tile's copies: nothing
-    runs beside the first copy in, or the last copy out. Copies of a tile run while the core begins the layer.
+    Copies of operands with two slots (``spent.hidden`` and ``spent.far_hidden``) run while the core is busy. Such
+    copies cost the cycles by which they exceed the core's busy cycles, and at least the cycles of one tile's copies:
+    nothing runs beside the first copy in, or the last copy out. Copies of a tile run while the core begins the layer.
     """
     busy = spent.kernel + spent.starts + tiles * costs.tile_cycles
-    behind = max(spent.hidden - busy, spent.hidden / tiles)
+    behind = max(spent.hidden + spent.far_hidden - busy, spent.hidden / tiles + spent.far_ends)
     begin = max(costs.layer_cycles - (spent.plain / tiles if spent.runs_beside else 0.0), 0.0)
     return begin + busy + spent.plain + behind
 
@@ -113,6 +113,8 @@ class Spent:
         plain: cycles of copies for which the core waits.
         hidden: cycles of copies that may run beside kernels.
         runs_beside: whether copies for which the core waits go on while it does something else.
+        far_hidden: cycles of larger tiles on far links that may run beside kernels.
+        far_ends: those of them beside which nothing runs: of the first larger tile in, and of the last one out.
     """
 
     kernel: float
@@ -120,6 +122,8 @@ class Spent:
     plain: float
     hidden: float
     runs_beside: bool
+    far_hidden: float = 0.0
+    far_ends: float = 0.0
 
 
 def _axis_total(

@@ -59,13 +59,14 @@ class Staged:
 
     ``stagings`` has for each operand those of its pools between, from the nearest to the core. ``near_bytes`` are
     bytes by pool with the larger tiles counted; ``cycles`` and ``link_bytes`` are spent on the far links, and
-    ``hidden`` of the cycles may pass beside kernels.
+    ``hidden`` of the cycles may pass beside kernels, but for ``ends``: the first larger tile in, and the last one out.
     """
 
     stagings: tuple[tuple[Staging, ...], ...]
     near_bytes: dict[str, int]
     cycles: float
     hidden: float
+    ends: float
     link_bytes: int
 
 
@@ -104,7 +105,7 @@ def stage(
     """
     stagings: list[tuple[Staging, ...]] = []
     near = dict(near_bytes)
-    cycles, hidden, link_bytes = 0.0, 0.0, 0
+    cycles, hidden, ends, link_bytes = 0.0, 0.0, 0.0, 0
     reserved = least_staged_bytes(problem, steps)
     for position in range(len(problem.operands)):
         found: tuple[Staging, ...] = ()
@@ -119,10 +120,12 @@ def stage(
             near[hop.pool] = near.get(hop.pool, 0) + staging.size_bytes
             own = _far_cycles(problem, hop, staging)
             cycles += own
-            hidden += own if staging.copies > 1 else 0.0
+            if staging.copies > 1:
+                hidden += own
+                ends += own / _loads(staging)
             link_bytes += staging.link_bytes
         stagings.append(found)
-    return Staged(tuple(stagings), near, cycles, hidden, link_bytes)
+    return Staged(tuple(stagings), near, cycles, hidden, ends, link_bytes)
 
 
 def _hops(problem: TilingProblem, position: int, buffering: Buffering) -> Iterator[_Hop]:
@@ -135,7 +138,6 @@ def _hops(problem: TilingProblem, position: int, buffering: Buffering) -> Iterat
 
 def _far_cycles(problem: TilingProblem, hop: _Hop, staging: Staging) -> float:
     """Cycles of all larger tiles of an operand over a far link."""
-    loads = -(-staging.link_bytes // max(staging.slot_bytes, 1))
     key = _key(problem, hop.position, hop.number, staging.steps)
     if key not in problem.known_setups:
         operand, link = problem.operands[hop.position], hop.link
@@ -143,7 +145,12 @@ def _far_cycles(problem: TilingProblem, hop: _Hop, staging: Staging) -> float:
         lines, commands = transfer_shape(operand, link, steps)
         besides = float(line_cycles(link, lines, tile_bytes(operand, steps)))
         problem.known_setups[key] = int(commands) * link.setup_cycles + besides
-    return loads * problem.known_setups[key] + staging.link_bytes / hop.link.bytes_per_cycle
+    return _loads(staging) * problem.known_setups[key] + staging.link_bytes / hop.link.bytes_per_cycle
+
+
+def _loads(staging: Staging) -> int:
+    """Number of larger tiles that travel in one run, as if all were full."""
+    return max(-(-staging.link_bytes // max(staging.slot_bytes, 1)), 1)
 
 
 class _LargerTile(NamedTuple):
