@@ -72,6 +72,7 @@ def test_tiles_are_really_forced() -> None:
     assert sum(case.tile_count > 1 for case in cases) >= 10
     assert sum(bool(case.tiles) for case in cases) >= 10
     assert any(name.startswith("l2.") for case in cases for name, _ in case.tiles)
+    assert any("_by_" in name for case in cases for name, _, _ in case.tiled.plan.layers[0].tile)
     assert {slots for case in cases for _, slots in case.tiled.plan.layers[0].copies} == {1, 2, 3, 4}
 
 

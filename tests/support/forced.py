@@ -18,7 +18,7 @@ from tilewright.codegen.files import generate_files
 from tilewright.graph import Array, Graph
 from tilewright.kernels.registry import choices
 from tilewright.options import Buffering, LayerBuffers, Objective, TileSteps
-from tilewright.plan import Access, BufferKind, Core, Pool
+from tilewright.plan import Access, BufferKind, Core, Iteration, Pool
 from tilewright.planning.realise import Planned
 from tilewright.platform.target import Target
 from tilewright.platform.types import Platform
@@ -185,7 +185,7 @@ def generated(graph: Graph, platform: Platform, found: Planned, name: str) -> Ge
 
 
 def _attempts(graph: Graph, chance: random.Random) -> list[TileSteps]:
-    """Random steps for one of the kernels, then fewer and fewer of them, at last none."""
+    """Random steps for one of the kernels, of blocks here and there, then fewer and fewer of them, at last none."""
     kernel = chance.choice(choices(graph.nodes[0], graph))
     near: list[tuple[str, int]] = []
     far: list[tuple[str, int]] = []
@@ -193,12 +193,17 @@ def _attempts(graph: Graph, chance: random.Random) -> list[TileSteps]:
         if dimension.extent == 1 or chance.random() < 0.2:
             continue
         multiple = kernel.multiples.get(dimension.name, 1)
-        step = min(chance.randint(1, dimension.extent), chance.randint(1, dimension.extent))
-        step = min(-(-step // multiple) * multiple, dimension.extent)
+        extent = dimension.extent
+        blocks = [block for block in range(2, extent) if extent % block == 0 and block % multiple == 0]
+        if blocks and dimension.iteration is Iteration.PARALLEL and chance.random() < 0.25:
+            extent = chance.choice(blocks)
+            near.append((f"{dimension.name}_by_{extent}", 1))
+        step = min(chance.randint(1, extent), chance.randint(1, extent))
+        step = min(-(-step // multiple) * multiple, extent)
         near.append((dimension.name, step))
-        tiles = -(-dimension.extent // step)
+        tiles = -(-extent // step)
         group = chance.choice([number for number in range(1, tiles + 1) if tiles % number == 0])
-        far.append((f"l2.{dimension.name}", min(step * group, dimension.extent)))
+        far.append((f"l2.{dimension.name}", min(step * group, extent)))
     chance.shuffle(near)
     chance.shuffle(far)
     both: list[TileSteps] = [(item, *near) for item in far]

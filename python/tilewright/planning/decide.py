@@ -16,6 +16,7 @@ from tilewright.platform import Platform
 from tilewright.schedule.tile_loops import ScheduledLayer
 from tilewright.tiling.alike import form
 from tilewright.tiling.choice import TilingOptions
+from tilewright.tiling.cut_twice import with_blocks
 from tilewright.tiling.field import Capacities
 from tilewright.tiling.kernel_choice import KernelDecision, cheapest_kernel
 from tilewright.tiling.overflow import TileOverflow
@@ -81,13 +82,16 @@ class Decider:
         options, alike = self.options, form(problems) if self.tiler is None else None
         if alike is not None and (alike, room) in self.shared:
             taken, found = self.shared[alike, room]
-            return replace(found, problem=problems[taken])
+            return replace(found, problem=with_blocks(problems[taken], found.problem.blocks))
         strategy = Strategy.COST if self.tiler is not None else Strategy(options.strategy)
         tiling = TilingOptions(options.buffering, options.objective, strategy, options.hints, options.search_seed)
         tiled = self._with_own_tiles(problems, limits)
         found = cheapest_kernel(tiled, limits, tiling)
         if alike is not None:
-            taken = next(number for number, problem in enumerate(tiled) if problem is found.problem)
+            named = (found.problem.kernel.name, found.problem.variant)
+            taken = next(
+                number for number, problem in enumerate(tiled) if (problem.kernel.name, problem.variant) == named
+            )
             self.shared[alike, room] = taken, found
         return found
 

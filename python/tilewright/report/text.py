@@ -267,11 +267,19 @@ def _front(choices: Sequence[dict[str, Any]]) -> str:
     return table(("bytes", "cycles", "ratio", ""), rows, 0)
 
 
+_COST_UNITS = {
+    "cycles": "cycles",
+    "bytes_moved": "bytes moved (over far links twice)",
+    "bytes_used": "bytes of tiles",
+}
+"""What the cost of tiles counts, by objective."""
+
+
 def _tiling(facts: dict[str, Any] | None) -> str:
     """The end of the title of the table of layers: the cost of all tiles and its gap to the bound."""
     if facts is None:
         return ""
-    unit = {"cycles": "cycles", "bytes_moved": "bytes moved", "bytes_used": "bytes of tiles"}[facts["objective"]]
+    unit = _COST_UNITS[facts["objective"]]
     gap = (
         "the least of all tiles tried" if facts["optimal"] else f"{_gap(facts['gap'], facts['bound'])} above the bound"
     )

@@ -13,6 +13,7 @@ from typing import TypeVar
 from tilewright.base.errors import TilewrightError, bad_input, suggestion
 from tilewright.graph import Node
 from tilewright.options import TileSteps
+from tilewright.tiling.cut_twice import label, named_blocks, with_blocks
 from tilewright.tiling.problem import TilingProblem
 
 Entry = TypeVar("Entry")
@@ -61,11 +62,14 @@ def with_given_steps(problems: Sequence[TilingProblem], steps: TileSteps) -> lis
 def with_given(problem: TilingProblem, steps: TileSteps) -> TilingProblem:
     """The problem with given steps; ``<pool>.<dimension>`` is for the larger tiles in that pool.
 
+    ``oh_by_8 = 1`` cuts oh into blocks of 8 rows first, of which a tile has one (``tiling.cut_twice``).
+
     Raises bad_input ``tile-override`` for a dimension that the operator lacks or that cannot be cut,
     a step beyond its extent or against the kernel's multiple, and a pool without larger tiles.
     """
     if steps and not problem.moves:
         raise _refused(problem, "it has no tiles, since kernels work on whole tensors here", ())
+    problem = with_blocks(problem, named_blocks(problem, (name for name, _ in steps)))
     near: dict[str, int] = {}
     far: dict[str, dict[str, int]] = {}
     between = {pool for operand in problem.operands for pool in operand.between}
@@ -79,7 +83,8 @@ def with_given(problem: TilingProblem, steps: TileSteps) -> TilingProblem:
         else:
             near[dimension] = step
     _check_far(problem, near, far)
-    return replace(problem, given=near, given_far=far)
+    _check_blocks(problem, near)
+    return replace(problem, given={**problem.given, **near}, given_far=far)
 
 
 def not_possible(problem: TilingProblem) -> TilewrightError:
@@ -112,6 +117,13 @@ def _check_far(problem: TilingProblem, near: Mapping[str, int], far: Mapping[str
             part = near.get(name, 1)
             if step % part and step != problem.extents[name]:
                 raise _refused(problem, f"{pool}.{name} = {step} is no multiple of {name} = {part}", ())
+
+
+def _check_blocks(problem: TilingProblem, near: Mapping[str, int]) -> None:
+    """Raises bad_input unless a tile is to have one block of each dimension that is cut into blocks."""
+    for name in (label(*block) for block in problem.blocks):
+        if near.get(name, 1) != 1:
+            raise _refused(problem, f"{name} = {near[name]}, where a tile has one block", ())
 
 
 def _refused(problem: TilingProblem, what: str, known: Iterable[str]) -> TilewrightError:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from tilewright.options import Objective, Strategy
 from tilewright.plan import KernelOffer
 from tilewright.tiling.choice import SURELY_FASTER, TileChoice, TilingOptions, choose_tiles
+from tilewright.tiling.cut_twice import ways_to_block
 from tilewright.tiling.field import Capacities
 from tilewright.tiling.overflow import TileOverflow
 from tilewright.tiling.problem import TilingProblem
@@ -37,7 +38,8 @@ def cheapest_kernel(
     adds floats in another order, and is meant for pools in which the others do not fit.
     Kernels for groups alone are left out, and those that only save scratch where another one fits.
     Where bytes moved are the objective, the kernel with the fewest is taken, of equals the first, variants too; where
-    bytes of pools are, and under another strategy, the first that fits.
+    bytes of pools are, and under another strategy, the first that fits. Where tensors travel several links, the
+    kernel that is taken may have a dimension cut into blocks too (``tiling.cut_twice``).
     Raises TileOverflow, with the numbers of the kernel that misses the fewest bytes, if no kernel fits.
     """
     by_cost = options.strategy is Strategy.COST
@@ -73,7 +75,24 @@ def cheapest_kernel(
         raise min(failures, key=lambda failure: failure.missing_bytes)
     others = tuple(offer for number, offer in sorted(offers.items()) if number != taken)
     choice = replace(choices[taken], least_cost=min(item.least_cost for item in choices.values()))
-    return KernelDecision(candidates[taken], choice, others)
+    decision = KernelDecision(candidates[taken], choice, others)
+    return _with_blocks(decision, capacities, options, share) if by_cycles or by_bytes else decision
+
+
+def _with_blocks(
+    decision: KernelDecision, capacities: Capacities, options: TilingOptions, share: float
+) -> KernelDecision:
+    """The kernel with a dimension cut into blocks first, where that costs less than ``share`` of what it costs."""
+    best = decision
+    far_bytes = sum(level.link_bytes for levels in decision.choice.stagings for level in levels)
+    for problem in ways_to_block(decision.problem, far_bytes):
+        try:
+            choice = choose_tiles(problem, capacities, options)
+        except TileOverflow:
+            continue
+        if choice.least_cost < best.choice.least_cost * share:
+            best = replace(decision, problem=problem, choice=choice)
+    return best
 
 
 def calls_cycles(problem: TilingProblem) -> float:

@@ -44,8 +44,8 @@ class TilingProblem:
     in a pool between home and core; dimensions that are absent are free. ``buffers`` says by operand
     how many slots tiles have, ``far_buffers`` (by operand and pool) how many larger tiles have.
     ``variant`` numbers the kernels of one symbol that can run the node. ``level`` is the pool in which the user wants
-    the kernel to work, empty where the platform says it. ``costs``, ``simd_bytes`` and
-    ``pointer_bytes`` are the platform's.
+    the kernel to work, empty where the platform says it. ``blocks`` are dimensions that are cut twice, each with the
+    step of its blocks (``tiling.cut_twice``). ``costs``, ``simd_bytes`` and ``pointer_bytes`` are the platform's.
     """
 
     node: Node
@@ -58,6 +58,7 @@ class TilingProblem:
     far_buffers: Mapping[tuple[str, str], Slots] = field(default_factory=dict)
     variant: int = 0
     level: str = ""
+    blocks: tuple[tuple[str, int], ...] = ()
     cores: int = 1
     costs: Costs = field(default_factory=Costs)
     simd_bytes: int = 1
