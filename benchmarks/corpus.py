@@ -61,6 +61,12 @@ class Network:
         return re.sub(r"\W+", "_", self.label).strip("_").lower()
 
     @property
+    def model(self) -> Path:
+        """The ONNX network, or the .tflite model of a folder without one."""
+        network = self.folder / "network.onnx"
+        return network if network.exists() else self.folder / "model.tflite"
+
+    @property
     def of_deeploy(self) -> bool:
         return self.label.startswith("deeploy/")
 
@@ -83,7 +89,7 @@ class Network:
     def graph(self) -> Graph:
         """The network in normal form. Raises TilewrightError where it is refused."""
         types = {name: DType(text) for name, text in self.types.items()}
-        return import_model(self.folder / "network.onnx", types=types)
+        return import_model(self.model, types=types)
 
 
 @dataclass(frozen=True)

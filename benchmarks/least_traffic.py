@@ -4,7 +4,8 @@ All shapes are looked at, not only those that the product tries: for each dimens
 smallest step that gives it for what tiles occupy, and with the step of that number that moves the fewest elements for
 what they move. So what comes out is a bound: no shape and order moves less, though not always one moves as little.
 Each operand's tile stays while only dimensions move that it does not depend on; partial sums stay near the core, so
-cut reductions are innermost, and the points of sequences come in order. Rows that two neighbouring tiles need travel
+cut reductions are innermost (so where far tiles cut a reduction, the results of a whole larger tile lie near the core
+with their partial sums), and the points of sequences come in order. Rows that two neighbouring tiles need travel
 twice. Every operand has one slot.
 """
 
@@ -17,10 +18,10 @@ from math import prod
 
 import numpy as np
 import numpy.typing as npt
-from tilewright.operators.nest import AxisMap, axis_range
+from tilewright.operators.nest import AxisMap, AxisRange, axis_range
 from tilewright.tiling.candidates import even_steps
 from tilewright.tiling.field import in_sequence
-from tilewright.tiling.footprint import needed_elements, rounds, tile_shape
+from tilewright.tiling.footprint import needed_elements, plain_shape, rounds, tile_shape
 from tilewright.tiling.kept import axis_total
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
@@ -47,16 +48,18 @@ class Dimension:
         return range(step, longest + 1, multiple) if count > 1 else range(self.extent, self.extent + 1)
 
 
-def least_bytes(problems: Sequence[TilingProblem], number: int, room: int) -> int | None:
+def least_bytes(problems: Sequence[TilingProblem], number: int, room: int, core_room: int | None = None) -> int | None:
     """The least bytes over the link at the core's end (0) or over those behind it, by the best kernel.
 
-    ``room`` is the bytes of the pool at the link's end that is nearer to the core. None if no tiles fit it.
+    ``room`` is the bytes of the pool at the link's end that is nearer to the core, ``core_room`` those of the core's
+    pool, which holds the partial sums of a larger tile whose reductions are cut. None if no tiles fit.
     """
-    found = [least for least in (_least(problem, number, room) for problem in problems) if least is not None]
+    rooms = room, room if core_room is None else core_room
+    found = [least for least in (_least(problem, number, *rooms) for problem in problems) if least is not None]
     return min(found, default=None)
 
 
-def _least(problem: TilingProblem, number: int, room: int) -> int | None:
+def _least(problem: TilingProblem, number: int, room: int, core_room: int) -> int | None:
     moved = [item for item in problem.operands if item.link is not None and len(item.far_links) >= number]
     if not moved:
         return 0
@@ -70,7 +73,8 @@ def _least(problem: TilingProblem, number: int, room: int) -> int | None:
         for candidate in ranked.tolist():
             if best is not None and int(totals[candidate]) >= best:
                 break
-            if number or _has_room_for_scratch(problem, shapes, int(fits[candidate]), int(sizes[candidate]), room):
+            size = 0 if number else int(sizes[candidate])
+            if _has_room_for_scratch(problem, shapes, int(fits[candidate]), size, core_room, partial=bool(number)):
                 best = int(totals[candidate])
                 break
     return best
@@ -119,10 +123,24 @@ def _fitting(
     return fits, used[fits]
 
 
-def _has_room_for_scratch(problem: TilingProblem, shapes: Shapes, number: int, size: int, room: int) -> bool:
+def _has_room_for_scratch(
+    problem: TilingProblem, shapes: Shapes, number: int, size: int, room: int, *, partial: bool
+) -> bool:
+    """Whether scratch has room beside ``size`` bytes; with ``partial`` the sums of a larger tile and its results."""
     chosen = shapes.steps(problem.extents, np.asarray([number]))
     steps = {name: int(np.ravel(step)[0]) for name, step in chosen.items()}
-    return size + problem.scratch_bytes(steps) <= room
+    if not partial:
+        return size + problem.scratch_bytes(steps) <= room
+    return not problem.partial_bytes(steps) or _smallest_tiles(problem, steps) <= room
+
+
+def _smallest_tiles(problem: TilingProblem, steps: Mapping[str, int]) -> int:
+    """Bytes of tiles near the core, and scratch, where cut reductions have the shortest steps."""
+    multiples = problem.kernel.multiples
+    cut = {name for name in problem.reductions if steps[name] < problem.extents[name]}
+    near = {name: min(multiples.get(name, 1), step) if name in cut else step for name, step in steps.items()}
+    tiles = (prod(plain_shape(item, near)) * item.element_bytes for item in problem.operands if item.link is not None)
+    return sum(tiles) + problem.scratch_bytes(near)
 
 
 def _traffic(problem: TilingProblem, moved: Sequence[TileOperand], shapes: Shapes, chosen: Counts) -> Counts:
@@ -167,6 +185,10 @@ def _once(problem: TilingProblem, operand: TileOperand, shapes: Shapes, chosen: 
             if len(own) == 1:
                 table = _totals(problem, axis, extent, shapes.dimensions[cut[own[0]]])
                 elements = elements * table[shapes.at[cut[own[0]]][chosen]]
+            elif len(own) == 2:
+                pair = (shapes.dimensions[cut[own[0]]], shapes.dimensions[cut[own[1]]])
+                table = _totals_of_two(problem, axis, extent, pair)
+                elements = elements * table[shapes.at[cut[own[0]]][chosen], shapes.at[cut[own[1]]][chosen]]
             else:
                 part = _alone(operand, axis, extent)
                 elements = elements * needed_elements(part, problem.cuttable, problem.extents)
@@ -187,3 +209,41 @@ def _totals(problem: TilingProblem, axis: AxisMap, extent: int, dimension: Dimen
         steps = dimension.of_count(position, multiple)
         found.append(min(axis_total(ranged, dimension.extent, step) for step in steps))
     return np.asarray(found, np.int64)
+
+
+def _totals_of_two(problem: TilingProblem, axis: AxisMap, extent: int, pair: tuple[Dimension, Dimension]) -> Counts:
+    """As ``_totals``, for an axis of two cut dimensions; one entry for each two numbers of tiles.
+
+    Tiles along a window are tiles of their own, though they may touch the same rows.
+    """
+    uncut = {name: problem.extents[name] for name, _ in axis.terms if name not in {item.name for item in pair}}
+    ranged = axis_range(axis, extent, uncut)
+    steps = [
+        [
+            dimension.of_count(position, problem.kernel.multiples.get(dimension.name, 1))
+            for position in range(len(dimension.steps))
+        ]
+        for dimension in pair
+    ]
+    return np.asarray(
+        [
+            [min(_total_of_two(ranged, pair, (one, two)) for one in ones for two in twos) for twos in steps[1]]
+            for ones in steps[0]
+        ],
+        np.int64,
+    )
+
+
+def _total_of_two(axis: AxisRange, pair: tuple[Dimension, Dimension], steps: tuple[int, int]) -> int:
+    first: Counts = np.asarray(axis.first_offset, np.int64)
+    last: Counts = np.asarray(axis.last_offset, np.int64)
+    strides = dict(axis.terms)
+    for number, (dimension, step) in enumerate(zip(pair, steps, strict=True)):
+        lower = np.arange(0, dimension.extent, step, dtype=np.int64)
+        ends = np.stack([lower, np.minimum(lower + step, dimension.extent) - 1]) * strides[dimension.name]
+        shape = (-1, 1) if number == 0 else (1, -1)
+        first = first + ends.min(axis=0).reshape(shape)
+        last = last + ends.max(axis=0).reshape(shape)
+    begin = np.clip(first // axis.divisor, 0, axis.extent)
+    end = np.clip(last // axis.divisor + 1, 0, axis.extent)
+    return int(np.maximum(end - begin, 0).sum())

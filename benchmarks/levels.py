@@ -23,10 +23,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import corpus
+import numpy as np
 from least_traffic import least_bytes
 from sweep_network import product_sha256
 from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.base.outputs import write_file
+from tilewright.graph import DType, Graph
 from tilewright.options import CompileOptions, Objective
 from tilewright.pipeline import imported_graph, sized_platform
 from tilewright.plan import LayerFacts
@@ -98,12 +100,10 @@ def main() -> int:
         "--known", action="store_true", help="measure nothing: show the rows that the file of --results has"
     )
     parser.add_argument("--markdown", type=Path, help="write the table to this file")
-    parser.add_argument(
-        "--run", type=Path, help="build the plans for the fewest cycles in this folder and run them in QEMU"
-    )
+    parser.add_argument("--run", type=Path, help="build the plans in this folder and run them in QEMU")
     arguments = parser.parse_args()
-    networks = corpus.find_networks(arguments.corpus.resolve(), arguments.only)
-    by_size = sorted(networks, key=lambda network: (network.folder / "network.onnx").stat().st_size)
+    networks = find_networks(arguments.corpus.resolve(), arguments.only)
+    by_size = sorted(networks, key=lambda network: network.model.stat().st_size)
     rows = list(every(by_size, arguments.sizes or list(SIZES), arguments.results, known_only=arguments.known))
     rows.sort(key=lambda row: (row.name, -row.l2, -row.l1, row.objective != Objective.CYCLES.value))
     print(summary(rows))
@@ -111,6 +111,13 @@ def main() -> int:
     if arguments.markdown:
         write_file(arguments.markdown, (PAGE + table(rows)).encode())
     return 1 if failures else 0
+
+
+def find_networks(folder: Path, only: str) -> list[corpus.Network]:
+    """All networks of a corpus, .tflite models too."""
+    models = [path.parent for path in folder.rglob("model.tflite") if (path.parent / "inputs.npz").exists()]
+    lite = [corpus.Network(str(path.relative_to(folder)), path) for path in models]
+    return [*corpus.find_networks(folder, only), *(network for network in lite if only in network.label)]
 
 
 def every(
@@ -165,18 +172,23 @@ def measured(network: corpus.Network, size: str, objective: str) -> Row:
 
 
 def ran(networks: Mapping[str, corpus.Network], rows: Sequence[Row], build: Path) -> dict[str, str]:
-    """Builds and runs the plans of the fewest cycles; gives what is wrong by the program's name."""
+    """Builds and runs the plans; gives what is wrong by the program's name."""
     lines: dict[str, str] = {}
-    for row in rows:
-        if row.refused or row.objective != Objective.CYCLES.value:
-            continue
+    build.mkdir(parents=True, exist_ok=True)
+    for row in (row for row in rows if not row.refused):
         network = networks[row.name]
         graph = network.graph()
-        target = f"{network.target}_{row.l2}_{row.l1}"
-        folder = corpus.with_matching_vectors(network, graph, build / "vectors" / network.target)
+        target = f"{network.target}_{row.l2}_{row.l1}_{row.objective}"
+        folder = build / "vectors" / network.target
+        if network.model.suffix == ".tflite":
+            first_vector(network.folder, folder)
+        else:
+            folder = corpus.with_matching_vectors(network, graph, folder)
         pools = f"l1={row.l1},l2={row.l2},l3={L3_BYTES}"
-        fields = (target, str(folder), PLATFORM, corpus.types_of(network), pools, corpus.tolerance_of(network, graph))
-        lines[target] = "|".join(fields)
+        options = build / f"{row.objective}.toml"
+        write_file(options, f'objective = "{row.objective}"\n'.encode())
+        fields = (target, str(folder), PLATFORM, corpus.types_of(network), pools, tolerance_of(network, graph))
+        lines[target] = "|".join((*fields, str(options)))
     wrong = corpus.build_firmwares(lines, build)
     for target in sorted(set(lines) - set(wrong)):
         program = build / f"{target}.golden"
@@ -189,9 +201,28 @@ def ran(networks: Mapping[str, corpus.Network], rows: Sequence[Row], build: Path
     return wrong
 
 
+def first_vector(source: Path, folder: Path) -> None:
+    """A folder with a .tflite model and its first vector."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_file(folder / "model.tflite", (source / "model.tflite").read_bytes())
+    outputs = source / "outputs_tflm.npz"
+    outputs = outputs if outputs.exists() else source / "outputs.npz"
+    for stored, file in ((source / "inputs.npz", "inputs.npz"), (outputs, "outputs.npz")):
+        with np.load(stored) as arrays:
+            np.savez(folder / file, **{name: arrays[name][:1] for name in arrays.files})
+
+
+def tolerance_of(network: corpus.Network, graph: Graph) -> str:
+    """The TOLERANCE of a golden test, as <absolute>:<relative>."""
+    if network.model.suffix != ".tflite":
+        return corpus.tolerance_of(network, graph)
+    real = any(graph.tensor(name).dtype is DType.FLOAT32 for name in graph.outputs)
+    return "1e-6:1e-5" if real else "0:0"
+
+
 def plans(network: corpus.Network, l2: int, l1: int, objective: str) -> tuple[Prepared, Planned]:
     pools = (f"l1={l1}", f"l2={l2}", f"l3={L3_BYTES}")
-    options = CompileOptions(network.folder / "network.onnx", PLATFORM, "net", pools)
+    options = CompileOptions(network.model, PLATFORM, "net", pools)
     options = replace(options, types=tuple(network.types.items()), objective=Objective(objective))
     platform = sized_platform(options)
     prepared = prepare(imported_graph(options, platform), platform, options)
@@ -205,7 +236,7 @@ def row_of(network: corpus.Network, size: str, l2: int, l1: int, prepared: Prepa
     for ways in prepared.problems:
         alike = form(ways) or ways[0].node.name
         if alike not in known:
-            known[alike] = least_bytes(ways, 1, l2) or 0, least_bytes(ways, 0, l1) or 0
+            known[alike] = least_bytes(ways, 1, l2, l1) or 0, least_bytes(ways, 0, l1) or 0
         bounds[ways[0].node.name] = known[alike]
     far = side(facts, {name: least for name, (least, _) in bounds.items()}, FAR)
     near = side(facts, {name: least for name, (_, least) in bounds.items()}, NEAR)
