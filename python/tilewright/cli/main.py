@@ -76,7 +76,7 @@ class _ShowFolder(argparse.Action):
         raise SystemExit(ExitStatus.DONE)
 
 
-_COLLECTIONS = (50_000, 20, 50)
+_COLLECTIONS = (200_000, 20, 50)
 """Thresholds of Python's garbage collector, which looks for cycles: a plan has many objects and few cycles."""
 
 
