@@ -109,7 +109,7 @@ def main() -> int:
     print(summary(rows))
     failures = ran({network.label: network for network in networks}, rows, arguments.run) if arguments.run else {}
     if arguments.markdown:
-        write_file(arguments.markdown, (PAGE + table(rows)).encode())
+        write_file(arguments.markdown, (PAGE + beyond(rows) + table(rows)).encode())
     return 1 if failures else 0
 
 
@@ -280,6 +280,18 @@ def summary(rows: Sequence[Row]) -> str:
         f"{MOST_FAR:.2f} in {far}, l2-l1 at most {MOST_NEAR:.2f} in {near}; both in {both}, where the others are "
         f"planned for the fewest bytes"
     )
+
+
+def beyond(rows: Sequence[Row]) -> str:
+    """The plans that are beyond the limits for either objective, in a sentence."""
+    few = {(row.name, row.size): row for row in rows if not row.refused}
+    found = [
+        f"{row.name} at {row.l2:,} and {row.l1:,} ({row.far.ratio:.3f} and {row.near.ratio:.3f})"
+        for row in few.values()
+        if not row.is_near_the_least
+    ]
+    reason = "their least over one link and over the other are those of different tiles"
+    return f"Beyond the limits: {', '.join(found)}; {reason}.\n\n" if found else ""
 
 
 def table(rows: Sequence[Row]) -> str:
