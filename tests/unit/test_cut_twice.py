@@ -56,13 +56,9 @@ def model(tmp_path: Path) -> Path:
     return path
 
 
-def of_levels(model: Path, **changes: object) -> CompileOptions:
+def of_levels(model: Path, *steps: tuple[str, int], plan_lock: Path | None = None) -> CompileOptions:
     options = CompileOptions(model, "l3-chain", "net", pools=("l1=4000", "l2=16000"), objective=Objective.BYTES_MOVED)
-    return replace(options, **changes)  # type: ignore[arg-type]
-
-
-def given(*steps: tuple[str, int]) -> dict[str, object]:
-    return {"tiles": (("product", steps),)}
+    return replace(options, tiles=(("product", steps),) if steps else (), plan_lock=plan_lock)
 
 
 def far_bytes(plan: Plan) -> int:
@@ -76,7 +72,7 @@ def test_blocks_are_found_where_tensors_would_travel_twice(model: Path) -> None:
     assert any("_by_" in name for name in tile), tile
     assert check(plan) == []
     # The best tiles of one cut for each dimension, which the user may still ask for.
-    once = plan_model(of_levels(model, **given(("m", 13), ("n", 2))))
+    once = plan_model(of_levels(model, ("m", 13), ("n", 2)))
     assert far_bytes(once) == 114_688
     assert far_bytes(plan) < 70_000
 
@@ -90,7 +86,7 @@ def test_a_lock_repeats_blocks(model: Path) -> None:
 
 
 def test_the_user_gives_blocks(model: Path) -> None:
-    plan = plan_model(of_levels(model, **given(("m_by_32", 1), ("m", 8))))
+    plan = plan_model(of_levels(model, ("m_by_32", 1), ("m", 8)))
     tile = {name: (step, extent) for name, step, extent in plan.layers[0].tile}
     assert (tile["m_by_32"], tile["m"]) == ((1, 2), (8, 32))
 
@@ -105,7 +101,7 @@ def test_the_user_gives_blocks(model: Path) -> None:
 )
 def test_blocks_that_cannot_be_are_refused(model: Path, steps: tuple[tuple[str, int], ...], what: str) -> None:
     with pytest.raises(TilewrightError) as caught:
-        plan_model(of_levels(model, **given(*steps)))
+        plan_model(of_levels(model, *steps))
     assert caught.value.code == "tile-override"
     assert what in caught.value.what
 

@@ -9,7 +9,7 @@ from typing import Any, Union
 from tilewright.base.progress import tracked
 from tilewright.options import Buffering, CompileOptions, Strategy
 from tilewright.plan import TilingProof
-from tilewright.planning.allowed_kernels import AllowedKernels
+from tilewright.planning.allowed_kernels import AllowedKernels, kernel_key
 from tilewright.planning.decisions import Decisions
 from tilewright.planning.prepare import Prepared
 from tilewright.platform import Platform
@@ -88,10 +88,7 @@ class Decider:
         tiled = self._with_own_tiles(problems, limits)
         found = cheapest_kernel(tiled, limits, tiling)
         if alike is not None:
-            named = (found.problem.kernel.name, found.problem.variant)
-            taken = next(
-                number for number, problem in enumerate(tiled) if (problem.kernel.name, problem.variant) == named
-            )
+            taken = [kernel_key(problem) for problem in tiled].index(kernel_key(found.problem))
             self.shared[alike, room] = taken, found
         return found
 

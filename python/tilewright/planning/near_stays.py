@@ -143,7 +143,7 @@ def _given(prepared: Prepared) -> Roots:
         prepared.homes.roots[operand.tensor]
         for ways in prepared.problems
         for way in ways
-        if way.given or way.given_far or way.buffers or way.far_buffers or way.level
+        if way.has_given_tiles or way.level
         for operand in way.operands
         if operand.tensor is not None
     )

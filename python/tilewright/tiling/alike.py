@@ -31,8 +31,7 @@ def form(candidates: Sequence[TilingProblem]) -> Hashable | None:
 
 
 def _is_apart(problem: TilingProblem) -> bool:
-    given = (problem.given, problem.given_far, problem.buffers, problem.far_buffers)
-    return any(given) or not isinstance(problem.kernel.attributes, CStruct)
+    return problem.has_given_tiles or not isinstance(problem.kernel.attributes, CStruct)
 
 
 def _problem(problem: TilingProblem) -> Hashable:

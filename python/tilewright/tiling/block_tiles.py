@@ -33,7 +33,7 @@ def may_run_in_blocks(problem: TilingProblem) -> bool:
 
     Tiles, slots and a level that the user gives are those of a layer alone.
     """
-    given = problem.given or problem.given_far or problem.buffers or problem.far_buffers or problem.level
+    given = problem.has_given_tiles or problem.level
     links = [operand.link for operand in problem.operands if operand.link is not None]
     is_plain = all(link.align_bytes == link.round_up_bytes == 1 for link in links)
     return not given and is_plain and not any(operand.far_links for operand in problem.operands)

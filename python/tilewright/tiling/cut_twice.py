@@ -65,8 +65,7 @@ def ways_to_block(problem: TilingProblem, far_bytes: int) -> Iterator[TilingProb
     None where the ``far_bytes`` of its best tiles over far links move nothing twice, and none where the user gives
     anything.
     """
-    given = problem.given or problem.given_far or problem.buffers or problem.far_buffers
-    if given or far_bytes <= _least_far_bytes(problem):
+    if problem.has_given_tiles or far_bytes <= _least_far_bytes(problem):
         return
     for name in problem.cuttable:
         for step in _steps(problem, name):

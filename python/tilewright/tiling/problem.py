@@ -141,6 +141,11 @@ class TilingProblem:
         return given if isinstance(given, int) and given > 1 else 2
 
     @property
+    def has_given_tiles(self) -> bool:
+        """Whether the user gives steps or slots, near the core or farther away."""
+        return any((self.given, self.given_far, self.buffers, self.far_buffers))
+
+    @property
     def moves(self) -> bool:
         """Whether any operand travels over a link."""
         return any(operand.link is not None for operand in self.operands)
