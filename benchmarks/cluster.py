@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cluster_networks import FLOAT_NETWORKS, FLOAT_SIZES, FURTHER, JUDGED, NETWORKS, SIZES
+from cluster_networks import FLOAT_NETWORKS, FLOAT_SIZES, FURTHER, IN_EXTERNAL_RAM, JUDGED, NETWORKS, SIZES
 from micro_floats import FLOATS
 from micro_models import MODELS, write_models
 from micro_shapes import SHAPES
@@ -200,9 +200,9 @@ def judged_layers(parsed: argparse.Namespace) -> list[Case]:
     """The networks and sizes of l1 that the command line asks for."""
     names = FURTHER if parsed.further else FLOAT_NETWORKS if parsed.floats else NETWORKS
     sizes = FLOAT_SIZES if parsed.floats else SIZES
-    return [
-        Case(parsed.corpus / name, 8, l1, buffering="auto") for name in names if parsed.only in name for l1 in sizes
-    ]
+    known = [(name, l1, 0) for name in names for l1 in sizes]
+    known += [(name, *pools) for name, pools in IN_EXTERNAL_RAM.items()] if parsed.further else []
+    return [Case(parsed.corpus / name, 8, l1, l2, "auto") for name, l1, l2 in known if parsed.only in name]
 
 
 def layers(cases: Sequence[Case], build: Path) -> int:

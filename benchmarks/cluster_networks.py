@@ -33,6 +33,9 @@ FURTHER = (
 )
 """Quantised networks on whose layers predictions are judged besides, where ``--further`` asks for them."""
 
+IN_EXTERNAL_RAM = {"onnx/mbv2_100_224_int8": (60_000, 400_000)}
+"""Besides, with bytes of l1 and l2: a network whose large tensors lie behind l2."""
+
 FLOAT_NETWORKS = (
     *(f"onnx/{name}" for name in ("kws_f32", "ic_f32", "ad_f32", "micro_kws_m_static_fp32", "onnx2c_mnist")),
     *(f"onnx/{name}" for name in ("tinyvit28", "tcn_har", "lstm_har")),

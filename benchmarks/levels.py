@@ -7,7 +7,7 @@ Every network is planned for the platform l3-chain with pools of each size, or o
 bytes over l3-l2 and l2-l1 are compared with the least that any tile shape and any loop order of the layer moves within
 the same pool (least_traffic.py), which is a bound: shapes that reach it need not exist. Plans are those of the fewest
 cycles; where such a plan moves more than 1.10 or 1.15 times the least, because that is faster, the plan of the fewest
-bytes is measured too. Small models come first. ``--run`` builds all plans of the fewest cycles there and runs them in
+bytes is measured too. Small models come first. ``--run`` builds all these plans there and runs them in
 QEMU; outputs have to be the stored ones. ``--results`` keeps what is known, in a line of JSON each, as long as the
 product is the same.
 """
