@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lives.hpp"
-#include "solve.hpp"
-#include "windows.hpp"
+#include "pool.hpp"
 
 namespace nb = nanobind;
 using tilewright::Bytes;
@@ -18,10 +16,6 @@ namespace
 {
 
 using List = std::vector<Bytes>;
-
-// The search over a whole problem lists its pairs and takes a bit for every two units: with more of
-// either this would be hundreds of MB.
-constexpr std::size_t kMostUnits = 5'000, kMostPairs = 500'000;
 
 std::pair<std::size_t, std::size_t> pair_of(const List &list, std::size_t at, std::size_t count)
 {
@@ -59,40 +53,6 @@ tilewright::Lives make_lives(const List &sizes, const List &begins, const List &
     return lives;
 }
 
-// Adds the pairs (u, v) of units that live at one time to `pairs`, unless other lists have them.
-List with_lives(const tilewright::Lives &lives, const List &pairs)
-{
-    const std::size_t n = lives.begins.size();
-    std::vector<std::pair<int, int>> apart = lives.pairs;
-    apart.insert(apart.end(), lives.free.begin(), lives.free.end());
-    std::sort(apart.begin(), apart.end());
-    std::vector<int> order, alive;
-    for (std::size_t u = 0; u < n; ++u) {
-        if (lives.begins[u] < lives.ends[u]) {
-            order.push_back(static_cast<int>(u));
-        }
-    }
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int a, int b) { return lives.begins[a] < lives.begins[b]; });
-    std::vector<std::pair<int, int>> found = pairs_of(pairs, 2, n);
-    for (int u : order) {
-        std::erase_if(alive, [&](int v) { return lives.ends[v] <= lives.begins[u]; });
-        for (int v : alive) {
-            const std::pair<int, int> pair = std::minmax(u, v);
-            if (!std::binary_search(apart.begin(), apart.end(), pair)) {
-                found.push_back(pair);
-            }
-        }
-        alive.push_back(u);
-    }
-    std::sort(found.begin(), found.end());
-    List flat;
-    for (const auto &[u, v] : found) {
-        flat.insert(flat.end(), {u, v});
-    }
-    return flat;
-}
-
 // `pairs` holds (u, v) with u < v whose bytes are disjoint; `zones` holds (u, v, low, high) of
 // other pairs, those of a pair one behind the other, low ascending.
 tilewright::Problem make_problem(const List &sizes, const List &moduli, const List &residues,
@@ -115,13 +75,10 @@ tilewright::Problem make_problem(const List &sizes, const List &moduli, const Li
             throw nb::value_error("a size or an alignment is out of range");
         }
     }
-    const auto join = [&](std::size_t u, std::size_t v, tilewright::Zones all) {
-        problem.units[v].neighbours.push_back({static_cast<int>(u), all.mirrored()});
-        problem.units[u].neighbours.push_back({static_cast<int>(v), std::move(all)});
-    };
     for (std::size_t i = 0; i < pairs.size(); i += 2) {
         const auto [u, v] = pair_of(pairs, i, n);
-        join(u, v, tilewright::Zones({-sizes[u], sizes[v]}));
+        join(static_cast<int>(u), static_cast<int>(v), tilewright::Zones({-sizes[u], sizes[v]}),
+             problem);
     }
     for (std::size_t i = 0; i < zones.size();) {
         const auto [u, v] = pair_of(zones, i, n);
@@ -129,7 +86,7 @@ tilewright::Problem make_problem(const List &sizes, const List &moduli, const Li
         for (; i < zones.size() && pair_of(zones, i, n) == std::pair(u, v); i += 4) {
             all.push_back({zones[i + 2], zones[i + 3]});
         }
-        join(u, v, std::move(all));
+        join(static_cast<int>(u), static_cast<int>(v), std::move(all), problem);
     }
     return problem;
 }
@@ -155,18 +112,7 @@ solve_alive(const List &sizes, const List &moduli, const List &residues, const L
             progress(peak, bound, spent);
         }
     };
-    const auto answer = [&]() -> tilewright::Answer {
-        tilewright::LiveFit quick = tilewright::first_fit_by_lives(lives);
-        if (quick.layout.peak == quick.bound && quick.bound <= request.limit) {
-            return {tilewright::Verdict::kFits, std::move(quick.layout.offsets), quick.bound,
-                    quick.bound, 0};
-        }
-        if (sizes.size() > kMostUnits || quick.pairs > kMostPairs) {
-            return tilewright::improve_in_windows(lives, std::move(quick), request);
-        }
-        return tilewright::solve(
-            make_problem(sizes, moduli, residues, fixed, with_lives(lives, pairs), zones), request);
-    }();
+    const tilewright::Answer answer = tilewright::search_pool(lives, request);
     return {static_cast<int>(answer.verdict), answer.offsets, answer.peak, answer.bound,
             answer.nodes};
 }

@@ -13,6 +13,9 @@ namespace tilewright
 namespace
 {
 
+// First fit of more pairs takes ten seconds by one rule, so it does without the others.
+constexpr std::size_t kManyPairs = 50'000'000;
+
 // The placed units by lifetime, in a segment tree over the ticks at which any unit begins.
 class Placed
 {
@@ -174,11 +177,6 @@ class LiveDecoder
         return found;
     }
 
-    [[nodiscard]] bool is_listed(int u) const
-    {
-        return !apart_[u].empty();
-    }
-
   private:
     void put(int unit, Bytes offset)
     {
@@ -215,17 +213,34 @@ class LiveDecoder
     std::vector<Zone> taken_;
 };
 
-// Most bytes of units that live at one time and whose conflicts follow from that alone.
-Bytes bytes_at_once(const Lives &lives, const LiveDecoder &decoder)
+} // namespace
+
+std::vector<std::vector<int>> units_apart(const Lives &lives)
+{
+    std::vector<std::vector<int>> apart(lives.begins.size());
+    for (const auto *list : {&lives.pairs, &lives.free}) {
+        for (const auto &[u, v] : *list) {
+            apart[u].push_back(v);
+            apart[v].push_back(u);
+        }
+    }
+    for (auto &others : apart) {
+        std::sort(others.begin(), others.end());
+    }
+    return apart;
+}
+
+Bytes bytes_at_once(const Lives &lives)
 {
     const Problem &problem = lives.problem;
+    const auto apart = units_apart(lives);
     const Bytes grain = common_grain(problem);
     std::vector<std::pair<Bytes, int>> marks; // ends (unit as ~unit) sort before begins
     Bytes best = 0;
     for (int u = 0; u < problem.count(); ++u) {
         const Unit &unit = problem.units[u];
         best = std::max(best, unit.size + (unit.fixed >= 0 ? unit.fixed : unit.residue));
-        if (lives.begins[u] < lives.ends[u] && !decoder.is_listed(u)) {
+        if (lives.begins[u] < lives.ends[u] && apart[u].empty()) {
             marks.emplace_back(lives.begins[u], u);
             marks.emplace_back(lives.ends[u], ~u);
         }
@@ -248,31 +263,59 @@ Bytes bytes_at_once(const Lives &lives, const LiveDecoder &decoder)
     return best;
 }
 
-} // namespace
-
-std::vector<std::vector<int>> units_apart(const Lives &lives)
+Problem with_pairs(const Lives &lives)
 {
-    std::vector<std::vector<int>> apart(lives.begins.size());
-    for (const auto *list : {&lives.pairs, &lives.free}) {
-        for (const auto &[u, v] : *list) {
-            apart[u].push_back(v);
-            apart[v].push_back(u);
+    const Problem &listed = lives.problem;
+    const auto apart = units_apart(lives);
+    Problem whole;
+    std::vector<int> order, alive;
+    std::vector<std::pair<int, int>> pairs;
+    for (int u = 0; u < listed.count(); ++u) {
+        whole.units.push_back(listed.units[u]);
+        whole.units[u].neighbours.clear();
+        for (const Neighbour &neighbour : listed.units[u].neighbours) {
+            if (u < neighbour.unit && shares_nothing(listed, u, neighbour)) {
+                pairs.emplace_back(u, neighbour.unit);
+            }
+        }
+        if (lives.begins[u] < lives.ends[u]) {
+            order.push_back(u);
         }
     }
-    for (auto &others : apart) {
-        std::sort(others.begin(), others.end());
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return lives.begins[a] < lives.begins[b]; });
+    for (int u : order) {
+        std::erase_if(alive, [&](int v) { return lives.ends[v] <= lives.begins[u]; });
+        for (int v : alive) {
+            if (!std::binary_search(apart[u].begin(), apart[u].end(), v)) {
+                pairs.push_back(std::minmax(u, v));
+            }
+        }
+        alive.push_back(u);
     }
-    return apart;
+    std::sort(pairs.begin(), pairs.end());
+    for (const auto &[u, v] : pairs) {
+        join(u, v, Zones({-listed.units[u].size, listed.units[v].size}), whole);
+    }
+    for (int u = 0; u < listed.count(); ++u) {
+        for (const Neighbour &neighbour : listed.units[u].neighbours) {
+            if (u < neighbour.unit && !shares_nothing(listed, u, neighbour)) {
+                join(u, neighbour.unit, neighbour.zones, whole);
+            }
+        }
+    }
+    return whole;
 }
 
-LiveFit first_fit_by_lives(const Lives &lives)
+LiveFit first_fit_by_lives(const Lives &lives, std::size_t most_pairs)
 {
     LiveDecoder decoder(lives);
     const std::vector<std::size_t> degrees = decoder.degrees();
     LiveFit best;
-    best.bound = bytes_at_once(lives, decoder);
+    best.bound = bytes_at_once(lives);
     best.pairs = std::accumulate(degrees.begin(), degrees.end(), std::size_t{0}) / 2;
-    for (int rule = 0; rule < kOrders && best.layout.peak > best.bound; ++rule) {
+    const int rules = best.pairs > most_pairs ? 0 : best.pairs > kManyPairs ? 1 : kOrders;
+    for (int rule = 0; rule < rules && best.layout.peak > best.bound; ++rule) {
         Layout layout = decoder.decode(ordered(lives.problem, degrees, rule));
         if (layout.peak < best.layout.peak) {
             best.layout = std::move(layout);

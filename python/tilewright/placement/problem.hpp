@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace tilewright
@@ -108,6 +109,13 @@ struct Problem {
     }
 };
 
+// Makes u and v neighbours; `zones` are those of offset(u) - offset(v).
+inline void join(int u, int v, Zones zones, Problem &problem)
+{
+    problem.units[v].neighbours.push_back({u, zones.mirrored()});
+    problem.units[u].neighbours.push_back({v, std::move(zones)});
+}
+
 inline Bytes align_up(const Unit &unit, Bytes offset)
 {
     if (unit.modulus == 1) {
@@ -131,6 +139,14 @@ inline bool is_disjoint(const Problem &problem, int u, const Neighbour &neighbou
 {
     const Zone &zone = neighbour.zones.front();
     return zone.low <= -problem.units[u].size && zone.high >= problem.units[neighbour.unit].size;
+}
+
+// The units are free of each other's bytes wherever they are, and nothing else is asked of them.
+inline bool shares_nothing(const Problem &problem, int u, const Neighbour &neighbour)
+{
+    const Zone &zone = neighbour.zones.front();
+    return neighbour.zones.size() == 1 && zone.low == -problem.units[u].size &&
+           zone.high == problem.units[neighbour.unit].size;
 }
 
 // The same problem in units of the greatest common divisor of all its distances.

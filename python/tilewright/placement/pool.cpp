@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pool.hpp"
+
+#include <utility>
+
+#include "joined.hpp"
+#include "reinsertion.hpp"
+
+namespace tilewright
+{
+namespace
+{
+
+// The search over a whole problem lists its pairs and takes a bit for every two units: with more of
+// either this would be hundreds of MB.
+constexpr std::size_t kMostUnits = 5'000, kMostPairs = 500'000;
+// Problems of fewer units are searched without joining any.
+constexpr std::size_t kFewUnits = 500;
+// First fit of more pairs takes longer than to join units.
+constexpr std::size_t kQuickPairs = 2'000'000;
+// Joined units get one node of so many.
+constexpr std::int64_t kJoinedShare = 8;
+
+Answer search_all(const Lives &lives, LiveFit quick, const Request &request)
+{
+    if (quick.layout.peak == quick.bound && quick.bound <= request.limit) {
+        return {Verdict::kFits, std::move(quick.layout.offsets), quick.bound, quick.bound, 0};
+    }
+    if (lives.begins.size() <= kMostUnits && quick.pairs <= kMostPairs) {
+        return solve(with_pairs(lives), request);
+    }
+    return improve_by_reinsertion(lives, std::move(quick), request);
+}
+
+// A layout in which joined units lie as one; none where few units can be joined.
+Layout fit_joined(const Lives &lives, Request request)
+{
+    const Joined joined = join_units(lives);
+    if (joined.lives.begins.size() > lives.begins.size() / 2) {
+        return {};
+    }
+    request.nodes /= kJoinedShare;
+    const Answer found = search_all(joined.lives, first_fit_by_lives(joined.lives), request);
+    return {joined.apart(found.offsets), found.peak};
+}
+
+} // namespace
+
+Answer search_pool(const Lives &lives, const Request &request)
+{
+    const std::size_t count = lives.begins.size();
+    const Bytes bound = bytes_at_once(lives);
+    const auto is_best = [&](const Layout &layout) {
+        return layout.peak == bound && bound <= request.limit;
+    };
+    LiveFit quick = first_fit_by_lives(lives, kQuickPairs);
+    Layout joined;
+    if (count > kFewUnits && !is_best(quick.layout)) {
+        joined = fit_joined(lives, request);
+    }
+    if (is_best(joined)) {
+        return {Verdict::kFits, std::move(joined.offsets), bound, bound, 0};
+    }
+    if (quick.layout.offsets.empty()) {
+        quick = first_fit_by_lives(lives);
+    }
+    Answer answer = search_all(lives, std::move(quick), request);
+    if (joined.peak < answer.peak) {
+        answer.offsets = std::move(joined.offsets);
+        answer.peak = joined.peak;
+        answer.verdict = joined.peak <= request.limit ? Verdict::kFits : answer.verdict;
+    }
+    return answer;
+}
+
+} // namespace tilewright
