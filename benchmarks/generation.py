@@ -13,6 +13,7 @@ plan of a million tiles at the end. Exit status 1 if a limit below is missed.
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import math
 import os
@@ -25,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import tilewright
 from onnx import TensorProto, helper, numpy_helper
 
 NETWORKS = {"KeywordSpotting": 0.5, "ImageClassification": 3.0, "AnomalyDetection": 3.0}
@@ -74,6 +76,8 @@ def main() -> int:
         help="measure the networks of the corpus and the checker, no made-up networks",
     )
     arguments = parser.parse_args()
+    # As an installation does: to compile the modules takes longer than a small network.
+    compileall.compile_dir(Path(tilewright.__file__).parent, quiet=1)
     with tempfile.TemporaryDirectory() as name:
         folder, missed = Path(name), 0
         for item in [row(arguments.corpus, network, platform) for network in NETWORKS for platform in PLATFORMS]:

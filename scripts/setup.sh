@@ -109,6 +109,8 @@ stamp=$({
 if [ "$(cat "$venv/tilewright.stamp" 2>/dev/null || :)" != "$stamp $root" ]; then
     say "Installing Tilewright and its tools into .venv"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+    # Where nothing may write bytecode (PYTHONDONTWRITEBYTECODE), each run would compile all modules again.
+    "$venv/bin/python" -m compileall -q python/tilewright
     printf '%s %s\n' "$stamp" "$root" >"$venv/tilewright.stamp"
 fi
 
