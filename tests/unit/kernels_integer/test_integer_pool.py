@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
-from kernel_harness import Ring
-from support.integer_nodes import check, choices_of, integers, limits_of, node_graph
+from kernel_harness import Ring, run_kernel
+from support.integer_nodes import SOURCES, check, choices_of, fitting, integers, limits_of, node_graph
+from support.interpreted import needs_interpreter, spoilt_interpreter
+from support.interpreted_calls import Machine
+from support.interpreted_kernels import XPULPV2, InterpretedMemory, kernels_program
 from tilewright.graph import Graph, Requantize, RoundAway
 
 GEOMETRIES = {
@@ -50,6 +55,33 @@ def test_max_pool(geometry: str, dtype: str, steps: dict, channels_last: bool) -
     check(graph, feeds, steps)
     check(graph, feeds, steps, in_place=True)
     check(graph, feeds, {"oh": 1}, rings=(Ring(0, 2, 9),))
+
+
+def wrong_words(geometry: str, dtype: str, machine: Machine | None = None) -> int:
+    """How many elements of MaxPool differ in the interpreter from those of the family's C on this machine."""
+    graph, feeds = pool("MaxPool", geometry, dtype)
+    (choice,) = (choice for choice in choices_of(graph) if XPULPV2 in choice.name)
+    count = 0
+    for steps in ({}, {"c": 4, "oh": 2, "ow": 1}):
+        taken = fitting(choice, steps)
+        (wanted,) = run_kernel(choice, graph, feeds, taken, sources=SOURCES)
+        (got,) = run_kernel(choice, graph, feeds, taken, place=lambda: InterpretedMemory(machine))
+        count += int((got != wanted).sum())
+    return count
+
+
+@needs_interpreter
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_max_pool_of_words_in_the_interpreter(geometry: str, dtype: str) -> None:
+    assert wrong_words(geometry, dtype) == 0
+
+
+@needs_interpreter
+@pytest.mark.parametrize("geometry", ["padded", "global"])
+def test_a_wrong_instruction_of_max_pool_is_seen(geometry: str, tmp_path: Path) -> None:
+    path = spoilt_interpreter(tmp_path, "xpulpv2.c", "largest_bytes(hart, in, 0x80u)", "largest_bytes(hart, in, 0u)")
+    assert wrong_words(geometry, "int8", Machine(kernels_program(), path)) > 0
 
 
 @pytest.mark.parametrize("geometry", GEOMETRIES)
