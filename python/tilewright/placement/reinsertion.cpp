@@ -68,7 +68,7 @@ class Reinsertion
         }
         for (std::size_t step = 0; best_.peak > goal_ && left() > 0 && step < kEighths.size();) {
             const Bytes target = goal_ + (best_.peak - 1 - goal_) * kEighths[step] / 8;
-            if (!reach(target, left() / 2 + 1)) {
+            if (!reach(target, left() * 2 / 3 + 1)) {
                 ++step;
             }
         }
@@ -225,7 +225,7 @@ class Reinsertion
         }
         looks_ += kLooksPerSorted * static_cast<std::int64_t>(obstacles_.size());
         std::sort(obstacles_.begin(), obstacles_.end(), [](const Obstacle &a, const Obstacle &b) {
-            return a.zone.low < b.zone.low;
+            return std::pair(a.zone.low, a.unit) < std::pair(b.zone.low, b.unit);
         });
     }
 
