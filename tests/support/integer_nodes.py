@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from tilewright.operators.nest import Iteration
 from tilewright.plan import Core
 
 from support.interpreted import MISSING
+from support.interpreted_calls import Machine
 from support.interpreted_kernels import XPULPV2, InterpretedMemory
 from support.nodes import node_of
 from support.overlapped import check_over
@@ -199,3 +200,20 @@ def fitting(choice: KernelChoice, steps: Mapping[str, int]) -> dict[str, int]:
         if name in known and name not in choice.uncut and (choice.partial_bytes or name not in reductions):
             allowed[name] = -(-step // multiple) * multiple
     return allowed
+
+
+def wrong_elements(
+    choice: KernelChoice,
+    graph: Graph,
+    feeds: dict[str, Array],
+    tiles: Iterable[dict[str, int]],
+    machine: Machine | None = None,
+) -> int:
+    """How many elements differ in the interpreter from those of the family's C on this machine, over all ``tiles``."""
+    count = 0
+    for steps in tiles:
+        taken = fitting(choice, steps)
+        (wanted,) = run_kernel(choice, graph, feeds, taken, sources=SOURCES)
+        (got,) = run_kernel(choice, graph, feeds, taken, place=lambda: InterpretedMemory(machine))
+        count += int((got != wanted).sum())
+    return count

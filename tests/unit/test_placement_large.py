@@ -15,6 +15,7 @@ from tilewright.placement.place import place_with
 pytestmark = pytest.mark.skipif(extension() is None, reason="the exact search was not built")
 COUNT = 21_000
 POOL = "pool"
+WHOLE = 1 << 22
 
 
 def buffers(seed: int, align_bytes: int = 1) -> list[Item]:
@@ -27,6 +28,14 @@ def buffers(seed: int, align_bytes: int = 1) -> list[Item]:
         size = random.randrange(1000, 2000)
         found.append(Item(f"b{number}", size, align_bytes, (POOL,), lifetime=life, by_lifetime=True))
     return found
+
+
+def units(seed: int, longest: int) -> tuple[list[int], list[int], list[int]]:
+    """Begins, ends and sizes of 6,000 units that live for up to ``longest`` of as many ticks."""
+    random, count = Random(seed), 6_000
+    begins = [random.randrange(count) for _ in range(count)]
+    ends = [begin + 1 + random.randrange(longest) for begin in begins]
+    return begins, ends, [random.randrange(1000, 2000) for _ in range(count)]
 
 
 def used_bytes(items: list[Item], nodes: int, limit: int | None = None, minimise: bool = True) -> int:
@@ -62,11 +71,8 @@ def test_reinsertion_of_a_single_unit_takes_nodes() -> None:
     """The first layout below the target lists the neighbours of all units, for which one node is not enough."""
     native = extension()
     assert native is not None
-    random = Random(4)
-    count = 6_000
-    begins = [random.randrange(count) for _ in range(count)]
-    ends = [begin + 1 + random.randrange(200) for begin in begins]
-    sizes = [random.randrange(1000, 2000) for _ in range(count)]
+    begins, ends, sizes = units(seed=4, longest=200)
+    count = len(sizes)
     unaligned = [1] * count, [0] * count, [-1] * count
     answer = native.solve_alive(sizes, *unaligned, begins, ends, [], [], [], -1, True, 1, 0, None)
     assert answer[2] > answer[3], "first fit does not reach the bound"
@@ -95,11 +101,8 @@ def test_reinsertion_keeps_listed_zones_and_alignments() -> None:
     """Each tenth unit may not begin within 3,000 bytes of the one beside it; others are apart while they live."""
     native = extension()
     assert native is not None
-    random = Random(7)
-    count = 6_000
-    begins = [random.randrange(count) for _ in range(count)]
-    ends = [begin + 1 + random.randrange(60) for begin in begins]
-    sizes = [random.randrange(1000, 2000) for _ in range(count)]
+    begins, ends, sizes = units(seed=7, longest=60)
+    count = len(sizes)
     moduli = [16 if unit % 10 == 0 else 1 for unit in range(count)]
     zones = [part for unit in range(0, count - 1, 10) for part in (unit, unit + 1, -3_000, 3_000)]
     rest = [0] * count, [-1] * count
@@ -134,27 +137,28 @@ def cut(count: int, random: Random, ticks: int, size_bytes: int) -> list[tuple[i
     return parts
 
 
+def parts(seed: int, align_bytes: int = 1) -> list[Item]:
+    """The 1,500 parts of a rectangle of WHOLE bytes."""
+    return [
+        Item(f"b{number}", size, align_bytes, (POOL,), lifetime=(begin, end), by_lifetime=True)
+        for number, (begin, end, size) in enumerate(cut(1_500, Random(seed), 100_000, WHOLE))
+    ]
+
+
 @pytest.mark.parametrize("align_bytes", [1, 4])
 def test_a_rectangle_that_was_cut_is_joined_again(align_bytes: int) -> None:
-    whole = 1 << 22
-    items = [
-        Item(f"b{number}", size, align_bytes, (POOL,), lifetime=(begin, end), by_lifetime=True)
-        for number, (begin, end, size) in enumerate(cut(1_500, Random(5), 100_000, whole))
-    ]
-    assert used_bytes(items, nodes=0) == whole
-    assert used_bytes(items, nodes=0, limit=whole, minimise=False) == whole
+    items = parts(5, align_bytes)
+    assert used_bytes(items, nodes=0) == WHOLE
+    assert used_bytes(items, nodes=0, limit=WHOLE, minimise=False) == WHOLE
 
 
 def test_what_may_not_be_joined_stays_by_itself() -> None:
-    """Two parts of a rectangle are fixed where a layout of the whole has others, and two have a conflict listed."""
-    whole = 1 << 22
-    items = [
-        Item(f"b{number}", size, 1, (POOL,), lifetime=(begin, end), by_lifetime=True)
-        for number, (begin, end, size) in enumerate(cut(1_500, Random(6), 100_000, whole))
-    ]
+    """One part of a rectangle is fixed where a layout of the whole has another, and two have a conflict listed:
+    ``place_with`` verifies both."""
+    items = parts(6)
     first = min(items, key=lambda item: (item.lifetime or (0, 0))[0])
     last = max(items, key=lambda item: (item.lifetime or (0, 0))[1])
     place = items.index(first)
     items[place] = replace(first, conflicts=frozenset({last.name}))
     items[700] = replace(items[700], fixed_offset=0)
-    assert used_bytes(items, nodes=20_000) >= whole
+    assert used_bytes(items, nodes=20_000) >= WHOLE

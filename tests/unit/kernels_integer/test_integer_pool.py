@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kernel_harness import Ring, run_kernel
-from support.integer_nodes import SOURCES, check, choices_of, fitting, integers, limits_of, node_graph
+from kernel_harness import Ring
+from support.integer_nodes import check, choices_of, integers, limits_of, node_graph, wrong_elements
 from support.interpreted import needs_interpreter, spoilt_interpreter
 from support.interpreted_calls import Machine
-from support.interpreted_kernels import XPULPV2, InterpretedMemory, kernels_program
+from support.interpreted_kernels import XPULPV2, kernels_program
 from tilewright.graph import Graph, Requantize, RoundAway
 
 GEOMETRIES = {
@@ -61,13 +61,7 @@ def wrong_words(geometry: str, dtype: str, machine: Machine | None = None) -> in
     """How many elements of MaxPool differ in the interpreter from those of the family's C on this machine."""
     graph, feeds = pool("MaxPool", geometry, dtype)
     (choice,) = (choice for choice in choices_of(graph) if XPULPV2 in choice.name)
-    count = 0
-    for steps in ({}, {"c": 4, "oh": 2, "ow": 1}):
-        taken = fitting(choice, steps)
-        (wanted,) = run_kernel(choice, graph, feeds, taken, sources=SOURCES)
-        (got,) = run_kernel(choice, graph, feeds, taken, place=lambda: InterpretedMemory(machine))
-        count += int((got != wanted).sum())
-    return count
+    return wrong_elements(choice, graph, feeds, ({}, {"c": 4, "oh": 2, "ow": 1}), machine)
 
 
 @needs_interpreter

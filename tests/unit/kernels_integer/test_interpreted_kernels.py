@@ -6,11 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kernel_harness import run_kernel
-from support.integer_nodes import SOURCES, choices_of, fitting, integers, node_graph, requantize, shifted
+from support.integer_nodes import choices_of, integers, node_graph, requantize, shifted, wrong_elements
 from support.interpreted import needs_interpreter, spoilt_interpreter
 from support.interpreted_calls import Machine
-from support.interpreted_kernels import XPULPV2, InterpretedMemory, kernels_program
+from support.interpreted_kernels import XPULPV2, kernels_program
 from tilewright.graph import Array, Epilogue, Graph, Rescale
 from tilewright.kernels.kernel import KernelChoice
 
@@ -72,17 +71,7 @@ def vector_case(rule: str) -> tuple[Graph, dict[str, Array], KernelChoice]:
 def wrong(kind: str, rule: str, machine: Machine | None = None) -> int:
     """How many elements differ from those of the family's C on this machine, over several tiles."""
     graph, feeds, choice = vector_case(rule) if kind == "vector" else case(kind, rule)
-
-    def place() -> InterpretedMemory:
-        return InterpretedMemory(machine)
-
-    count = 0
-    for steps in STEPS:
-        taken = fitting(choice, steps)
-        (wanted,) = run_kernel(choice, graph, feeds, taken, sources=SOURCES)
-        (got,) = run_kernel(choice, graph, feeds, taken, place=place)
-        count += int((got != wanted).sum())
-    return count
+    return wrong_elements(choice, graph, feeds, STEPS, machine)
 
 
 @pytest.mark.parametrize("rule", EPILOGUES)
