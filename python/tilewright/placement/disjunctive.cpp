@@ -174,7 +174,7 @@ bool DisjunctiveSearch::broken(const Pair &pair) const
 {
     const Bytes difference = low_[pair.u] - low_[pair.v];
     return std::any_of(pair.zones->begin(), pair.zones->end(), [&](const Zone &zone) {
-        return zone.low < difference && difference < zone.high;
+        return zone.forbids(difference);
     });
 }
 

@@ -177,6 +177,11 @@ class LiveDecoder
         return found;
     }
 
+    [[nodiscard]] bool is_listed(int u) const
+    {
+        return !apart_[u].empty();
+    }
+
   private:
     void put(int unit, Bytes offset)
     {
@@ -213,34 +218,17 @@ class LiveDecoder
     std::vector<Zone> taken_;
 };
 
-} // namespace
-
-std::vector<std::vector<int>> units_apart(const Lives &lives)
-{
-    std::vector<std::vector<int>> apart(lives.begins.size());
-    for (const auto *list : {&lives.pairs, &lives.free}) {
-        for (const auto &[u, v] : *list) {
-            apart[u].push_back(v);
-            apart[v].push_back(u);
-        }
-    }
-    for (auto &others : apart) {
-        std::sort(others.begin(), others.end());
-    }
-    return apart;
-}
-
-Bytes bytes_at_once(const Lives &lives)
+// Most bytes of units that live at one time and whose conflicts follow from that alone.
+Bytes bytes_at_once(const Lives &lives, const LiveDecoder &decoder)
 {
     const Problem &problem = lives.problem;
-    const auto apart = units_apart(lives);
     const Bytes grain = common_grain(problem);
     std::vector<std::pair<Bytes, int>> marks; // ends (unit as ~unit) sort before begins
     Bytes best = 0;
     for (int u = 0; u < problem.count(); ++u) {
         const Unit &unit = problem.units[u];
         best = std::max(best, unit.size + (unit.fixed >= 0 ? unit.fixed : unit.residue));
-        if (lives.begins[u] < lives.ends[u] && apart[u].empty()) {
+        if (lives.begins[u] < lives.ends[u] && !decoder.is_listed(u)) {
             marks.emplace_back(lives.begins[u], u);
             marks.emplace_back(lives.ends[u], ~u);
         }
@@ -261,6 +249,23 @@ Bytes bytes_at_once(const Lives &lives)
         }
     }
     return best;
+}
+
+} // namespace
+
+std::vector<std::vector<int>> units_apart(const Lives &lives)
+{
+    std::vector<std::vector<int>> apart(lives.begins.size());
+    for (const auto *list : {&lives.pairs, &lives.free}) {
+        for (const auto &[u, v] : *list) {
+            apart[u].push_back(v);
+            apart[v].push_back(u);
+        }
+    }
+    for (auto &others : apart) {
+        std::sort(others.begin(), others.end());
+    }
+    return apart;
 }
 
 Problem with_pairs(const Lives &lives)
@@ -312,7 +317,7 @@ LiveFit first_fit_by_lives(const Lives &lives, std::size_t most_pairs)
     LiveDecoder decoder(lives);
     const std::vector<std::size_t> degrees = decoder.degrees();
     LiveFit best;
-    best.bound = bytes_at_once(lives);
+    best.bound = bytes_at_once(lives, decoder);
     best.pairs = std::accumulate(degrees.begin(), degrees.end(), std::size_t{0}) / 2;
     const int rules = best.pairs > most_pairs ? 0 : best.pairs > kManyPairs ? 1 : kOrders;
     for (int rule = 0; rule < rules && best.layout.peak > best.bound; ++rule) {

@@ -19,10 +19,6 @@ struct Lives {
 // For each unit the units, ascending, of which `pairs` or `free` says whether they conflict.
 std::vector<std::vector<int>> units_apart(const Lives &lives);
 
-// Most bytes of units that live at one time and whose conflicts follow from that alone: no layout
-// is lower.
-Bytes bytes_at_once(const Lives &lives);
-
 // The same problem with all its pairs listed.
 Problem with_pairs(const Lives &lives);
 

@@ -74,7 +74,7 @@ Bytes lowest_free(const Unit &unit, std::vector<Zone> &taken)
               [](const Zone &a, const Zone &b) { return a.low < b.low; });
     Bytes offset = align_up(unit, 0);
     for (const Zone &zone : taken) {
-        if (zone.low < offset && offset < zone.high) {
+        if (zone.forbids(offset)) {
             offset = align_up(unit, zone.high);
         }
     }

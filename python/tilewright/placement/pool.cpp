@@ -21,10 +21,21 @@ constexpr std::size_t kQuickPairs = 2'000'000;
 // Joined units get one node of so many.
 constexpr std::int64_t kJoinedShare = 8;
 
+// Whether no layout is lower, and this one fits.
+bool is_best(const Layout &layout, Bytes bound, const Request &request)
+{
+    return layout.peak == bound && bound <= request.limit;
+}
+
+Answer best_answer(Layout layout)
+{
+    return {Verdict::kFits, std::move(layout.offsets), layout.peak, layout.peak, 0};
+}
+
 Answer search_all(const Lives &lives, LiveFit quick, const Request &request)
 {
-    if (quick.layout.peak == quick.bound && quick.bound <= request.limit) {
-        return {Verdict::kFits, std::move(quick.layout.offsets), quick.bound, quick.bound, 0};
+    if (is_best(quick.layout, quick.bound, request)) {
+        return best_answer(std::move(quick.layout));
     }
     if (lives.begins.size() <= kMostUnits && quick.pairs <= kMostPairs) {
         return solve(with_pairs(lives), request);
@@ -49,17 +60,13 @@ Layout fit_joined(const Lives &lives, Request request)
 Answer search_pool(const Lives &lives, const Request &request)
 {
     const std::size_t count = lives.begins.size();
-    const Bytes bound = bytes_at_once(lives);
-    const auto is_best = [&](const Layout &layout) {
-        return layout.peak == bound && bound <= request.limit;
-    };
     LiveFit quick = first_fit_by_lives(lives, kQuickPairs);
     Layout joined;
-    if (count > kFewUnits && !is_best(quick.layout)) {
+    if (count > kFewUnits && !is_best(quick.layout, quick.bound, request)) {
         joined = fit_joined(lives, request);
     }
-    if (is_best(joined)) {
-        return {Verdict::kFits, std::move(joined.offsets), bound, bound, 0};
+    if (is_best(joined, quick.bound, request)) {
+        return best_answer(std::move(joined));
     }
     if (quick.layout.offsets.empty()) {
         quick = first_fit_by_lives(lives);

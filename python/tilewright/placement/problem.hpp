@@ -18,6 +18,11 @@ constexpr Bytes kUnlimited = std::numeric_limits<Bytes>::max() / 4;
 struct Zone {
     Bytes low;
     Bytes high;
+
+    [[nodiscard]] bool forbids(Bytes difference) const
+    {
+        return low < difference && difference < high;
+    }
 };
 
 // The zones of a pair. Most pairs have one, and there are many pairs, so one zone needs no memory of

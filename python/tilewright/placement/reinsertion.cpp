@@ -185,8 +185,7 @@ class Reinsertion
             return false;
         }
         for (const Obstacle &obstacle : obstacles_) {
-            if (obstacle.zone.low < place.offset && place.offset < obstacle.zone.high &&
-                !is_out(obstacle.unit)) {
+            if (obstacle.zone.forbids(place.offset) && !is_out(obstacle.unit)) {
                 take_out(obstacle.unit);
             }
         }
@@ -199,7 +198,7 @@ class Reinsertion
         list_obstacles(u);
         Bytes offset = align_up(unit(u), 0);
         for (const auto &[zone, other] : obstacles_) {
-            if (zone.low < offset && offset < zone.high) {
+            if (zone.forbids(offset)) {
                 offset = align_up(unit(u), zone.high);
             }
         }

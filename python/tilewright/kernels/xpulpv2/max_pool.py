@@ -28,10 +28,9 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     Nine taps of a word, of small windows some more than once, take as long whatever the window.
     """
     rows = steps_product(choice.nest, steps, "kh")
-    columns = choice.given(MaxPoolInteger).windows.kernel[1]
+    height, columns = choice.given(MaxPoolInteger).windows.kernel
     some, single = divmod(steps_product(choice.nest, steps, "c"), WORD)
-    is_small = choice.given(MaxPoolInteger).windows.kernel[0] <= SMALL and columns <= SMALL
-    word = 18.0 if is_small else rows * (24.0 + 4.0 * columns)
+    word = 18.0 if max(height, columns) <= SMALL else rows * (24.0 + 4.0 * columns)
     channel = 20.0 + rows * (20.0 + 15.0 * columns)
     return 100.0 + steps_product(choice.nest, steps, "n", "oh", "ow") * (153.0 + some * word + single * channel)
 
