@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import nullcontext
 from dataclasses import replace
+from itertools import combinations
 from random import Random
 
 import pytest
+from tilewright.base.errors import TilewrightError
 from tilewright.placement import Item, PoolLimit
 from tilewright.placement.items import Trail
+from tilewright.placement.model import build_model
 from tilewright.placement.native import extension
 from tilewright.placement.options import Options
 from tilewright.placement.place import place_with
+from tilewright.placement.verify import verify_spots
 
 pytestmark = pytest.mark.skipif(extension() is None, reason="the exact search was not built")
 COUNT = 21_000
@@ -121,6 +127,55 @@ def test_reinsertion_keeps_listed_zones_and_alignments() -> None:
             apart = offsets[unit] + sizes[unit] <= offsets[other] or offsets[other] + sizes[other] <= offsets[unit]
             assert apart or {unit, other} == {unit // 10 * 10, unit // 10 * 10 + 1}
         alive.append(unit)
+
+
+def first_fit_by_size(begins: list[int], ends: list[int], sizes: list[int], moduli: list[int]) -> int:
+    """The peak where each unit in turn, the largest first, lies at the lowest offset that is free."""
+    placed: list[tuple[int, int, int, int]] = []
+    for unit in sorted(range(len(sizes)), key=lambda u: -sizes[u]):
+        offset = 0
+        for low, high, begin, end in sorted(placed):
+            if begins[unit] < end and begin < ends[unit] and low < offset + sizes[unit] and offset < high:
+                offset = -(-high // moduli[unit]) * moduli[unit]
+        placed.append((offset, offset + sizes[unit], begins[unit], ends[unit]))
+    return max(high for _, high, _, _ in placed)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_answer_without_nodes_is_as_low_as_first_fit_by_size(seed: int) -> None:
+    """Half of 2,000 units live at one time: too many pairs for a search that lists them."""
+    native = extension()
+    assert native is not None
+    begins, ends, sizes = (values[:2_000] for values in units(seed, longest=6_000))
+    moduli = [16 if seed and unit % 3 == 0 else 1 for unit in range(len(sizes))]
+    rest = [0] * len(sizes), [-1] * len(sizes)
+    peak = native.solve_alive(sizes, moduli, *rest, begins, ends, [], [], [], -1, True, 0, 0, None)[2]
+    assert peak <= first_fit_by_size(begins, ends, sizes, moduli)
+
+
+def test_a_placement_of_random_offsets_is_wrong_where_two_buffers_meet() -> None:
+    found = Counter(is_wrong_as_expected(Random(seed)) for seed in range(200))
+    assert min(found[True], found[False]) > 20
+
+
+def is_wrong_as_expected(random: Random) -> bool:
+    """Whether some of a few buffers at random offsets meet; ``verify_spots`` must say the same."""
+    items, offsets = [], [random.randrange(400) for _ in range(6)]
+    for number in range(len(offsets)):
+        begin = random.randrange(10)
+        life = (begin, begin + random.randrange(1, 6))
+        items.append(Item(f"b{number}", random.randrange(1, 60), 1, (POOL,), lifetime=life, by_lifetime=True))
+    boxes = [
+        (*item.lifetime, at, at + item.size_bytes) for item, at in zip(items, offsets, strict=True) if item.lifetime
+    ]
+    meet = any(
+        one[0] < two[1] and two[0] < one[1] and one[2] < two[3] and two[2] < one[3]
+        for one, two in combinations(boxes, 2)
+    )
+    model = build_model(items, [PoolLimit(POOL, None)])
+    with pytest.raises(TilewrightError, match="overlaps") if meet else nullcontext():
+        verify_spots(model, [(0, offset) for offset in offsets], "drawn")
+    return meet
 
 
 def cut(count: int, random: Random, ticks: int, size_bytes: int) -> list[tuple[int, int, int]]:

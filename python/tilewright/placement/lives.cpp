@@ -7,90 +7,60 @@
 #include <utility>
 
 #include "cliques.hpp"
+#include "occupied.hpp"
 
 namespace tilewright
 {
 namespace
 {
 
-// First fit of more pairs takes ten seconds by one rule, so it does without the others.
-constexpr std::size_t kManyPairs = 50'000'000;
-
-// The placed units by lifetime, in a segment tree over the ticks at which any unit begins.
-class Placed
+// The placed ones of the units with listed pairs, by lifetime.
+class ListedUnits
 {
   public:
-    explicit Placed(const Lives &lives) : lives_(lives), seen_(lives.begins.size(), 0)
+    explicit ListedUnits(const Lives &lives)
+        : lives_(lives), tree_(lives.begins, lives.ends), units_(2 * tree_.width()),
+          has_any_(2 * tree_.width(), 0), seen_(lives.begins.size(), 0)
     {
-        for (std::size_t u = 0; u < lives.begins.size(); ++u) {
-            if (lives.begins[u] < lives.ends[u]) {
-                ticks_.push_back(lives.begins[u]);
-            }
-        }
-        std::sort(ticks_.begin(), ticks_.end());
-        ticks_.erase(std::unique(ticks_.begin(), ticks_.end()), ticks_.end());
-        while (width_ < ticks_.size()) {
-            width_ *= 2;
-        }
-        nodes_.resize(2 * width_);
-        below_.assign(2 * width_, 0);
     }
 
     void clear()
     {
-        for (auto &node : nodes_) {
-            node.clear();
-        }
-        std::fill(below_.begin(), below_.end(), 0);
+        std::fill(units_.begin(), units_.end(), std::vector<int>{});
+        std::fill(has_any_.begin(), has_any_.end(), 0);
     }
 
     void add(int unit)
     {
-        each(unit, [&](std::size_t node) {
-            nodes_[node].push_back(unit);
-            for (std::size_t up = node; up > 0 && !below_[up]; up /= 2) {
-                below_[up] = 1;
+        tree_.nodes_of(lives_.begins[unit], lives_.ends[unit], nodes_);
+        for (std::size_t node : nodes_) {
+            units_[node].push_back(unit);
+            for (std::size_t up = node; up > 0 && !has_any_[up]; up /= 2) {
+                has_any_[up] = 1;
             }
-        });
+        }
     }
 
     // Calls `visit` once for each placed unit that lives when `unit` does.
     template <typename Visit> void around(int unit, Visit visit)
     {
+        if (!has_any_[1]) {
+            return;
+        }
         ++turn_;
-        each(unit, [&](std::size_t node) {
+        tree_.nodes_of(lives_.begins[unit], lives_.ends[unit], nodes_);
+        for (std::size_t node : nodes_) {
             for (std::size_t up = node / 2; up > 0; up /= 2) {
                 report(up, visit);
             }
             inside(node, visit);
-        });
+        }
     }
 
   private:
-    [[nodiscard]] std::size_t at(Bytes tick) const
-    {
-        return static_cast<std::size_t>(std::lower_bound(ticks_.begin(), ticks_.end(), tick) -
-                                        ticks_.begin());
-    }
-    // The nodes that together are the unit's lifetime.
-    template <typename Visit> void each(int unit, Visit visit) const
-    {
-        if (lives_.begins[unit] >= lives_.ends[unit]) {
-            return;
-        }
-        std::size_t low = at(lives_.begins[unit]) + width_, high = at(lives_.ends[unit]) + width_;
-        for (; low < high; low /= 2, high /= 2) {
-            if (low % 2 == 1) {
-                visit(low++);
-            }
-            if (high % 2 == 1) {
-                visit(--high);
-            }
-        }
-    }
     template <typename Visit> void report(std::size_t node, Visit visit)
     {
-        for (int unit : nodes_[node]) {
+        for (int unit : units_[node]) {
             if (seen_[unit] != turn_) {
                 seen_[unit] = turn_;
                 visit(unit);
@@ -99,21 +69,21 @@ class Placed
     }
     template <typename Visit> void inside(std::size_t node, Visit visit)
     {
-        if (!below_[node]) {
+        if (!has_any_[node]) {
             return;
         }
         report(node, visit);
-        if (node < width_) {
+        if (node < tree_.width()) {
             inside(2 * node, visit);
             inside(2 * node + 1, visit);
         }
     }
 
     const Lives &lives_;
-    std::vector<Bytes> ticks_;
-    std::size_t width_ = 1;
-    std::vector<std::vector<int>> nodes_;
-    std::vector<char> below_; // whether a node, or one below it, has units
+    LifeTree tree_;
+    std::vector<std::vector<int>> units_; // for each node, those of whose lifetime it is a part
+    std::vector<char> has_any_;           // whether a node, or one below it, has units
+    std::vector<std::size_t> nodes_;
     std::vector<std::uint64_t> seen_;
     std::uint64_t turn_ = 0;
 };
@@ -122,7 +92,8 @@ class LiveDecoder
 {
   public:
     explicit LiveDecoder(const Lives &lives)
-        : lives_(lives), placed_(lives), apart_(units_apart(lives))
+        : lives_(lives), occupied_(lives.begins, lives.ends), listed_(lives),
+          apart_(units_apart(lives))
     {
     }
 
@@ -131,7 +102,8 @@ class LiveDecoder
         const Problem &problem = lives_.problem;
         layout_.offsets.assign(problem.units.size(), -1);
         layout_.peak = 0;
-        placed_.clear();
+        occupied_.clear();
+        listed_.clear();
         for (int u = 0; u < problem.count(); ++u) {
             if (problem.units[u].fixed >= 0) {
                 put(u, problem.units[u].fixed);
@@ -186,8 +158,13 @@ class LiveDecoder
     void put(int unit, Bytes offset)
     {
         layout_.offsets[unit] = offset;
-        layout_.peak = std::max(layout_.peak, offset + lives_.problem.units[unit].size);
-        placed_.add(unit);
+        const Bytes end = offset + lives_.problem.units[unit].size;
+        layout_.peak = std::max(layout_.peak, end);
+        if (is_listed(unit)) {
+            listed_.add(unit);
+        } else {
+            occupied_.add(unit, {offset, end});
+        }
     }
 
     Bytes lowest(int unit)
@@ -202,17 +179,18 @@ class LiveDecoder
                 }
             }
         }
-        placed_.around(unit, [&](int other) {
+        listed_.around(unit, [&](int other) {
             if (!std::binary_search(apart_[unit].begin(), apart_[unit].end(), other)) {
                 const Bytes at = layout_.offsets[other];
                 taken_.push_back({at - u.size, at + lives_.problem.units[other].size});
             }
         });
-        return lowest_free(u, taken_);
+        return occupied_.lowest(unit, u, taken_);
     }
 
     const Lives &lives_;
-    Placed placed_;
+    Occupied occupied_;
+    ListedUnits listed_;
     std::vector<std::vector<int>> apart_;
     Layout layout_;
     std::vector<Zone> taken_;
@@ -312,15 +290,14 @@ Problem with_pairs(const Lives &lives)
     return whole;
 }
 
-LiveFit first_fit_by_lives(const Lives &lives, std::size_t most_pairs)
+LiveFit first_fit_by_lives(const Lives &lives)
 {
     LiveDecoder decoder(lives);
     const std::vector<std::size_t> degrees = decoder.degrees();
     LiveFit best;
     best.bound = bytes_at_once(lives, decoder);
     best.pairs = std::accumulate(degrees.begin(), degrees.end(), std::size_t{0}) / 2;
-    const int rules = best.pairs > most_pairs ? 0 : best.pairs > kManyPairs ? 1 : kOrders;
-    for (int rule = 0; rule < rules && best.layout.peak > best.bound; ++rule) {
+    for (int rule = 0; rule < kOrders && best.layout.peak > best.bound; ++rule) {
         Layout layout = decoder.decode(ordered(lives.problem, degrees, rule));
         if (layout.peak < best.layout.peak) {
             best.layout = std::move(layout);

@@ -23,14 +23,12 @@ std::vector<std::vector<int>> units_apart(const Lives &lives);
 Problem with_pairs(const Lives &lives);
 
 // The best of first fit by the rules of best_first_fit; the search ends where a layout is no higher
-// than what lives at one time, because nothing is better. Without a layout, whose peak is unlimited
-// then, where there are more than `most_pairs`.
+// than what lives at one time, because nothing is better.
 struct LiveFit {
     Layout layout;
     Bytes bound = 0;       // most bytes that live at one time
     std::size_t pairs = 0; // conflicts that follow from lifetimes or are listed
 };
-LiveFit first_fit_by_lives(const Lives &lives,
-                           std::size_t most_pairs = std::numeric_limits<std::size_t>::max());
+LiveFit first_fit_by_lives(const Lives &lives);
 
 } // namespace tilewright

@@ -14,7 +14,7 @@ constexpr std::size_t kMostKept = 2'500'000;
 
 Neighbours::Neighbours(const Lives &lives)
     : lives_(lives), apart_(units_apart(lives)), has_zones_(lives.begins.size(), 0),
-      lists_(lives.begins.size()), is_kept_(lives.begins.size(), 0)
+      lists_(lives.begins.size())
 {
     for (int u = 0; u < lives.problem.count(); ++u) {
         if (lives.begins[u] < lives.ends[u]) {
@@ -30,31 +30,26 @@ Neighbours::Neighbours(const Lives &lives)
     measure(0, by_begin_.size());
 }
 
-const std::vector<int> &Neighbours::of(int unit)
+std::span<const int> Neighbours::of(int unit)
 {
-    std::vector<int> &list = lists_[unit];
-    if (is_kept_[unit]) {
-        return list;
-    }
-    if (kept_ > kMostKept) {
-        for (std::size_t u = 0; u < lists_.size(); ++u) {
-            lists_[u] = {};
-            is_kept_[u] = 0;
+    List &list = lists_[unit];
+    if (!is_kept(unit)) {
+        if (kept_.size() > kMostKept) {
+            kept_.clear();
+            std::fill(lists_.begin(), lists_.end(), List{});
         }
-        kept_ = 0;
-    }
-    if (lives_.begins[unit] < lives_.ends[unit]) {
-        collect(0, by_begin_.size(), unit, list);
-    }
-    for (const Neighbour &neighbour : lives_.problem.units[unit].neighbours) {
-        if (shares_nothing(lives_.problem, unit, neighbour)) {
-            list.push_back(neighbour.unit);
+        list.begin = kept_.size();
+        if (lives_.begins[unit] < lives_.ends[unit]) {
+            collect(0, by_begin_.size(), unit);
         }
+        for (const Neighbour &neighbour : lives_.problem.units[unit].neighbours) {
+            if (shares_nothing(lives_.problem, unit, neighbour)) {
+                kept_.push_back(neighbour.unit);
+            }
+        }
+        list.count = kept_.size() - list.begin;
     }
-    list.shrink_to_fit();
-    is_kept_[unit] = 1;
-    kept_ += list.size();
-    return list;
+    return {kept_.data() + list.begin, list.count};
 }
 
 // The last end of a range, whose halves are measured too.
@@ -68,7 +63,7 @@ Bytes Neighbours::measure(std::size_t low, std::size_t high)
                                          measure(middle + 1, high)});
 }
 
-void Neighbours::collect(std::size_t low, std::size_t high, int unit, std::vector<int> &found) const
+void Neighbours::collect(std::size_t low, std::size_t high, int unit)
 {
     if (low == high) {
         return;
@@ -77,16 +72,16 @@ void Neighbours::collect(std::size_t low, std::size_t high, int unit, std::vecto
     if (last_end_[middle] <= lives_.begins[unit]) {
         return;
     }
-    collect(low, middle, unit, found);
+    collect(low, middle, unit);
     const int other = by_begin_[middle];
     if (lives_.begins[other] >= lives_.ends[unit]) {
         return;
     }
     if (other != unit && lives_.begins[unit] < lives_.ends[other] &&
         !std::binary_search(apart_[unit].begin(), apart_[unit].end(), other)) {
-        found.push_back(other);
+        kept_.push_back(other);
     }
-    collect(middle + 1, high, unit, found);
+    collect(middle + 1, high, unit);
 }
 
 } // namespace tilewright

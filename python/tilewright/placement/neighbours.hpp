@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
+#include <span>
 #include <vector>
 
 #include "lives.hpp"
@@ -11,7 +13,8 @@ namespace tilewright
 {
 
 // The pairs of a problem of 100,000 units can be more than memory holds; a search asks for those of
-// a few units again and again. Lists are kept until they are kMostKept entries together.
+// a few units again and again. Lists are kept, in one array, until they are kMostKept entries
+// together.
 class Neighbours
 {
   public:
@@ -19,12 +22,12 @@ class Neighbours
 
     // Units whose bytes are disjoint from those of `unit`, because of lifetimes or as listed.
     // Valid until the next call.
-    const std::vector<int> &of(int unit);
+    std::span<const int> of(int unit);
 
     // Whether the list of the unit need not be made.
     [[nodiscard]] bool is_kept(int unit) const
     {
-        return is_kept_[static_cast<std::size_t>(unit)] != 0;
+        return lists_[static_cast<std::size_t>(unit)].begin != kNone;
     }
 
     // Whether a listed pair of the unit allows some of its bytes to be shared.
@@ -34,7 +37,13 @@ class Neighbours
     }
 
   private:
-    void collect(std::size_t low, std::size_t high, int unit, std::vector<int> &found) const;
+    static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+    // Where the list of a unit lies in kept_.
+    struct List {
+        std::size_t begin = kNone, count = 0;
+    };
+
+    void collect(std::size_t low, std::size_t high, int unit);
     Bytes measure(std::size_t low, std::size_t high);
 
     const Lives &lives_;
@@ -42,9 +51,8 @@ class Neighbours
     std::vector<char> has_zones_;
     std::vector<int> by_begin_;
     std::vector<Bytes> last_end_; // of the half-open range of by_begin_ whose middle is the index
-    std::vector<std::vector<int>> lists_;
-    std::vector<char> is_kept_;
-    std::size_t kept_ = 0;
+    std::vector<List> lists_;
+    std::vector<int> kept_;
 };
 
 } // namespace tilewright

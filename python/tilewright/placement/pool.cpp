@@ -16,8 +16,6 @@ namespace
 constexpr std::size_t kMostUnits = 5'000, kMostPairs = 500'000;
 // Problems of fewer units are searched without joining any.
 constexpr std::size_t kFewUnits = 500;
-// First fit of more pairs takes longer than to join units.
-constexpr std::size_t kQuickPairs = 2'000'000;
 // Joined units get one node of so many.
 constexpr std::int64_t kJoinedShare = 8;
 
@@ -60,16 +58,13 @@ Layout fit_joined(const Lives &lives, Request request)
 Answer search_pool(const Lives &lives, const Request &request)
 {
     const std::size_t count = lives.begins.size();
-    LiveFit quick = first_fit_by_lives(lives, kQuickPairs);
+    LiveFit quick = first_fit_by_lives(lives);
     Layout joined;
     if (count > kFewUnits && !is_best(quick.layout, quick.bound, request)) {
         joined = fit_joined(lives, request);
     }
     if (is_best(joined, quick.bound, request)) {
         return best_answer(std::move(joined));
-    }
-    if (quick.layout.offsets.empty()) {
-        quick = first_fit_by_lives(lives);
     }
     Answer answer = search_all(lives, std::move(quick), request);
     if (joined.peak < answer.peak) {

@@ -241,10 +241,10 @@ class Reinsertion
         }
     }
 
-    const std::vector<int> &look_around(int u)
+    std::span<const int> look_around(int u)
     {
         const std::int64_t each = neighbours_.is_kept(u) ? 1 : kLooksPerListed;
-        const std::vector<int> &others = neighbours_.of(u);
+        const std::span<const int> others = neighbours_.of(u);
         looks_ += each * static_cast<std::int64_t>(others.size() + 1);
         return others;
     }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 from tilewright.base.errors import TilewrightError, bad_input
 from tilewright.placement.model import Model
@@ -82,6 +83,8 @@ def _alive_overlaps(model: Model, spots: Sequence[Spot | None]) -> Iterator[tupl
 
 def _crossing(boxes: Sequence[_Box]) -> Iterator[tuple[int, int]]:
     """Pairs of boxes that meet in ticks and bytes; a sweep along the axis on which fewer boxes meet."""
+    if _is_apart(boxes):
+        return
     by_ticks = [(box.ticks, box.span, box.unit) for box in boxes]
     by_bytes = [(box.span, box.ticks, box.unit) for box in boxes]
     along = min(by_ticks, by_bytes, key=lambda items: _meetings([item[0] for item in items]))
@@ -91,6 +94,21 @@ def _crossing(boxes: Sequence[_Box]) -> Iterator[tuple[int, int]]:
         active = [other for other in active if other[0][1] > start]
         yield from ((unit, other[2]) for other in active if other[1][0] < high and low < other[1][1])
         active.append(item)
+
+
+def _is_apart(boxes: Sequence[_Box]) -> bool:
+    """Whether no two boxes meet: a sweep along ticks, in which each box is compared with the two beside it."""
+    alive: list[tuple[int, int]] = []
+    ends: list[tuple[int, tuple[int, int]]] = []
+    for box in sorted(boxes, key=lambda box: box.ticks):
+        while ends and ends[0][0] <= box.ticks[0]:
+            del alive[bisect_left(alive, heappop(ends)[1])]
+        at = bisect_left(alive, box.span)
+        if (at < len(alive) and alive[at][0] < box.span[1]) or (at > 0 and box.span[0] < alive[at - 1][1]):
+            return False
+        alive.insert(at, box.span)
+        heappush(ends, (box.ticks[1], box.span))
+    return True
 
 
 def _meetings(intervals: Sequence[tuple[int, int]]) -> int:
