@@ -49,7 +49,7 @@ class Chain:
 
     def node(self, operator: str, inputs: Sequence[str], **attributes: Any) -> str:
         name = f"{operator.lower()}_{len(self.nodes)}"
-        domain = "PACTOps" if operator == "RequantShift" else ""
+        domain = "PACTOps" if operator in ("RequantShift", "iLayerNorm") else ""
         self.nodes.append(helper.make_node(operator, inputs, [name], name=name, domain=domain, **attributes))
         self.x = name
         return name

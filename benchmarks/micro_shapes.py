@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 from micro_models import Chain, QdqChain
+from onnx import numpy_helper
 
 
 class Shapes(QdqChain):
@@ -90,6 +92,44 @@ def products() -> Chain:
     return chain
 
 
+def attention(zero_point: int, spread: float) -> QdqChain:
+    """Products of two computed matrices of int8: of each head with its transposed one, and of that with the head."""
+    chain = QdqChain(27, 4, 36, 20, spread)
+    for heads, rows, columns in ((4, 36, 20), (8, 30, 12), (8, 90, 4), (2, 20, 72), (16, 30, 6)):
+        chain.node("Reshape", [chain.x, chain.stored(np.array([1, heads, rows, columns]), "int64", f"r{heads}_{rows}")])
+        head = chain.quantized(0.02, zero_point)
+        turned = chain.node("Transpose", [head], perm=[0, 1, 3, 2])
+        chain.node("MatMul", [head, turned])
+        chain.quantized(0.05, 3)
+        chain.node("MatMul", [chain.x, head])
+        chain.shape = [1, heads, rows, columns]
+        chain.quantized(0.04, 0)
+    return chain
+
+
+def attention_symmetric() -> QdqChain:
+    return attention(0, 0.5)
+
+
+def attention_with_zero_points() -> QdqChain:
+    return attention(5, 0.5)
+
+
+def normalised() -> Chain:
+    """Layer normalisation in integers, in Deeploy's dialect: lines of 16 to 192 elements."""
+    chain = Chain(28, 1, 1, 1)
+    chain.shape, chain.input_shape = [1, 96, 64], (1, 96, 64)
+    for rows, columns in ((96, 64), (32, 192), (384, 16), (48, 128)):
+        wanted = chain.stored(np.array([1, rows, columns]), "int64", f"r{columns}")
+        chain.node("Reshape", [chain.x, wanted])
+        weight = chain.constant(chain.random.integers(200_000, 300_000, columns))
+        bias = chain.constant(chain.random.integers(-9_000, 9_000, columns))
+        levels = {"D": numpy_helper.from_array(np.float32(16384)), "n_levels": numpy_helper.from_array(np.float32(256))}
+        chain.node("iLayerNorm", [chain.x, weight, bias], **levels)
+        chain.shape = [1, rows, columns]
+    return chain
+
+
 SHAPES = {
     "copied": copied,
     "far_taps": far_taps,
@@ -97,4 +137,7 @@ SHAPES = {
     "pools": pools,
     "remainders": remainders,
     "products": products,
+    "normalised": normalised,
+    "attention_symmetric": attention_symmetric,
+    "attention_with_zero_points": attention_with_zero_points,
 }

@@ -55,6 +55,7 @@ SOURCES = (
     "divide_integer.c",
     "walk.c",
     "add_xpulpv2.c",
+    "matmul_xpulpv2.c",
     "max_pool_xpulpv2.c",
     "xpulpv2_core.c",
     "xpulpv2_block.c",

@@ -33,6 +33,7 @@ FILES = (
     "integer_core.c",
     "integer_finish.c",
     "integer_line.c",
+    "matmul_xpulpv2.c",
     "max_pool_xpulpv2.c",
     "vector_xpulpv2.c",
     "walk.c",

@@ -202,6 +202,27 @@ MEASURED = {
     "far_taps": {"conv_4": 136_850, "conv_10": 273_120, "conv_16": 422_040},
     "doubled": {"convtranspose_9": 551_568, "convtranspose_14": 772_362},
     "pools": {"maxpool_2": 15_024, "maxpool_5": 4_655, "maxpool_8": 4_343},
+    "normalised": {"ilayernorm_1": 117_888, "ilayernorm_3": 108_172, "ilayernorm_7": 110_153},
+    "attention_symmetric": {
+        "matmul_6": 33_766,
+        "matmul_9": 29_148,
+        "matmul_16": 29_442,
+        "matmul_19": 23_383,
+        "matmul_29": 72_819,
+        "matmul_39": 19_511,
+        "matmul_46": 56_383,
+        "matmul_49": 42_693,
+    },
+    "attention_with_zero_points": {
+        "matmul_6": 51_691,
+        "matmul_9": 37_884,
+        "matmul_16": 39_676,
+        "matmul_19": 29_906,
+        "matmul_29": 88_155,
+        "matmul_39": 25_031,
+        "matmul_46": 72_738,
+        "matmul_49": 51_235,
+    },
     "remainders": {"conv_4": 15_816, "conv_9": 24_930, "conv_14": 16_024, "conv_19": 27_867, "gemm_25": 18_898},
 }
 """Cycles of layers of micro-benchmarks, eight cores and 58,000 bytes of l1, in GVSoC."""

@@ -68,6 +68,7 @@ RULED = {
     "binary_integer": (("add_integer", "sub_integer", "mul_integer"), VALUE_RULES),
     "requantize": (("requantize",), VALUE_RULES),
     "conv_xpulpv2": (("conv_xpulpv2",), CHANNEL_RULES),
+    "matmul_xpulpv2": (("matmul_xpulpv2",), CHANNEL_RULES),
     "depthwise_xpulpv2": (("depthwise_xpulpv2",), CHANNEL_RULES),
 }
 """C functions that several kernels share, which point to rules."""

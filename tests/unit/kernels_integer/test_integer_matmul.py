@@ -105,6 +105,17 @@ def test_two_variables(name: str, transposed: tuple[bool, bool], dtypes: tuple[s
     check(graph, feeds, {"k": 8}, in_place=True)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "zero_point", "is_taken"),
+    [("int8", 0, True), ("uint8", 128, True), ("uint8", 255, True), ("uint8", 0, False)],
+)
+def test_two_variables_four_products_at_a_time(dtype: str, zero_point: int, is_taken: bool) -> None:
+    """The weight that subtracts a zero point fits int8, except of uint8 with zero point 0."""
+    graph, feeds = matmul(8, (9, 8), (8, 6), constant_b=False, b_dtype=dtype, b_zero_point=(zero_point,))
+    names = [choice.name for choice in check(graph, feeds)]
+    assert any("matmul_xpulpv2" in name for name in names) is is_taken
+
+
 RULES = {"none": ("none",), "high": ("high", "layer"), "even": ("even", "layer_even"), "shift": ("folded",)}
 
 

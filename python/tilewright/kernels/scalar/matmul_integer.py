@@ -226,11 +226,11 @@ def _with_variables(product: Product) -> tuple[KernelChoice, ...]:
             sources=MATMUL_SOURCES,
             nest=nest,
             reads=(
-                TensorOperand(product.a.name, nest.reads[0], _batched_view(product.a, product.transposed_a)),
-                TensorOperand(product.b.name, nest.reads[1], _batched_view(product.b, transposed_b)),
+                TensorOperand(product.a.name, nest.reads[0], batched_view(product.a, product.transposed_a)),
+                TensorOperand(product.b.name, nest.reads[1], batched_view(product.b, transposed_b)),
                 constants,
             ),
-            writes=(TensorOperand(product.y.name, nest.writes[0], _batched_view(product.y, False)),),
+            writes=(TensorOperand(product.y.name, nest.writes[0], batched_view(product.y, False)),),
             attributes=MatmulInteger(
                 a_zero_point=as_signed(product.a_zero_point, product.a.dtype),
                 a_is_unsigned=int(product.a.dtype is DType.UINT8),
@@ -246,7 +246,7 @@ def _with_variables(product: Product) -> tuple[KernelChoice, ...]:
     )
 
 
-def _batched_view(tensor: Tensor, transposed: bool) -> tuple[int, ...]:
+def batched_view(tensor: Tensor, transposed: bool) -> tuple[int, ...]:
     """The view [b0, b1, row, column] of a tensor; batch axes that the tensor lacks come first."""
     rank = len(tensor.shape)
     batch = (-1,) * (4 - rank) + tuple(range(rank - 2))

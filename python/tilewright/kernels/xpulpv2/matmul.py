@@ -1,4 +1,4 @@
-"""Products with a constant matrix, as 1x1 convolutions over the rows of the other operand."""
+"""Products with a constant matrix, as 1x1 convolutions over the rows of the other operand; and the choice for all."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tilewright.kernels.scalar.geometry import SINGLE_PIXELS
 from tilewright.kernels.scalar.matmul_integer import Product, product_of
 from tilewright.kernels.scalar.vector_product import MOST_ROWS, OF_MATMUL, VectorProduct
 from tilewright.kernels.xpulpv2 import family as xpulpv2
+from tilewright.kernels.xpulpv2 import matmul_variable
 from tilewright.kernels.xpulpv2.conv import (
     NO_PADDING,
     POINTER_BYTES,
@@ -27,10 +28,14 @@ from tilewright.plan import Core
 
 
 def choices(node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
-    """Kernels for MatMul of 8 bits with a constant matrix of 8 bits and constant bias."""
+    """Kernels for MatMul of 8 bits with constant bias; where the second matrix is constant, it must fit int8."""
     product = product_of(node, graph)
-    weights = None if product is None else product.matrix
-    if product is None or weights is None or not xpulpv2.fits(weights):
+    if product is None:
+        return ()
+    weights = product.matrix
+    if weights is None:
+        return matmul_variable.choices(product, core)
+    if not xpulpv2.fits(weights):
         return ()
     largest = largest_sums(weights, product.bias, product.a.dtype, product.a_zero_point)
     folded = product.bias - product.a_zero_point * weights.sum(axis=1)

@@ -1686,6 +1686,34 @@ void tilewright_add_xpulpv2_whole(const struct tilewright_add_split_attributes *
 void tilewright_add_xpulpv2_split(const struct tilewright_add_split_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+#define TILEWRIGHT_MATMUL_XPULPV2_PLAIN_BYTES 80
+#define TILEWRIGHT_MATMUL_XPULPV2_POINTERS 17
+
+/* Product of two computed matrices of 8 bits, four products per instruction. Scratch: numbers of
+ * the call, the columns of b as weights, their constants; four rows of a unless ``is_direct``. */
+struct tilewright_matmul_xpulpv2_attributes {
+    int32_t a_zero_point; /* in a's own type */
+    int32_t is_unsigned; /* 1: a is uint8 */
+    int32_t b_zero_point; /* of int8: less 128 if b is uint8 */
+    int32_t b_is_unsigned; /* 1: b is uint8 */
+    int32_t is_direct; /* 1: k is a multiple of 4 and its elements lie side by side in a */
+    tilewright_block_finish *finish;
+    tilewright_xpulpv2_block *finished; /* NULL: sums go to `finish` */
+    int32_t row_words; /* of the rule */
+    int32_t minimum; /* the bits of a float: rule rescale */
+    int32_t maximum;
+    int32_t addend; /* of rules with one for the layer */
+    int32_t shift; /* of rules with one for the layer */
+    int32_t weights_at; /* bytes, in scratch */
+    int32_t rows_at; /* bytes, in scratch */
+    int32_t taps_at; /* bytes, in scratch */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_matmul_xpulpv2_attributes) == (sizeof(void *) == 4 ? 60 : 72),
+                       "tilewright_matmul_xpulpv2_attributes");
+
+void tilewright_matmul_xpulpv2(const struct tilewright_matmul_xpulpv2_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 void tilewright_max_pool_xpulpv2_words(const struct tilewright_max_pool_integer_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
