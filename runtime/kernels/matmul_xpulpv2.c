@@ -7,17 +7,17 @@ enum { A, B, ROWS, Y, SCRATCH };
 enum { BATCH_0, BATCH_1, MAJOR, MINOR };
 
 /* The matrix of one batch: its first element, and bytes to the next one along each axis. `ring` is
- * 0, or the number of rows after which they begin anew; row 0 is then row `origin` of the ring's.
- */
+ * 0, or the number of rows after which the rows begin anew at `first`; the tile's row 0 is row
+ * `origin` of the tensor. */
 struct matrix {
     uint8_t *first;
     int32_t major, minor;
     int32_t ring, origin;
 };
 
-/* One call. Attributes and shapes may lie in slow memory, so the numbers that loops need are
- * copied. The core walks over a row of a once for the columns of b, and again for b's zero point if
- * there is one. */
+/* One call, at the beginning of scratch. Attributes and shapes may lie in slow memory, and a core's
+ * stack is short, so the numbers that loops need are copied there. The core walks over a row of a
+ * once for the columns of b, and again for b's zero point if there is one. */
 struct product {
     struct matrix a, b, y;
     int32_t a_zero_point, b_zero_point;

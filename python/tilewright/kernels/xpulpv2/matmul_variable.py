@@ -12,7 +12,7 @@ from tilewright.kernels.c_structs import BlockFinish, CStruct, CType, Int32, Scr
 from tilewright.kernels.integer import BLOCK, as_signed, magnitude, steps_product, words
 from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice, ScratchOf, TensorOperand, TileSteps
 from tilewright.kernels.liked_orders import MATRIX_ORDER
-from tilewright.kernels.requantization import LayerLimits, finish_of, rule_of
+from tilewright.kernels.requantization import Finish, LayerLimits, finish_of, rule_of
 from tilewright.kernels.scalar.compact import compact
 from tilewright.kernels.scalar.matmul_integer import Product, batched_view
 from tilewright.kernels.xpulpv2 import family as xpulpv2
@@ -55,24 +55,11 @@ def choices(product: Product, core: Core) -> tuple[KernelChoice, ...]:
 
     A zero point of b is subtracted by weights of its own, which must fit int8 as its negative.
     """
-    if len(set(product.b_zero_points.tolist())) != 1:
+    finish = _finish(product)
+    if finish is None:
         return ()
-    stored_zero_point = int(product.b_zero_points[0])
-    b_zero_point = as_signed(stored_zero_point, product.b.dtype)
-    nest = product.nest
-    depth = nest.dimension("k").extent
-    reach = depth * magnitude(product.a.dtype, product.a_zero_point) * magnitude(product.b.dtype, stored_zero_point)
-    if b_zero_point == _LEAST_INT8 or 2 * reach + int(np.abs(product.bias).max()) >= 1 << 31:
-        return ()
-    largest = np.abs(product.bias) + reach
-    found = finish_of(product.node.epilogue, product.y.dtype, product.bias, largest, any_values=product.any_values)
-    if found is None:
-        return ()
-    finish = compact(found, largest)
+    nest, a_view = product.nest, batched_view(product.a, product.transposed_a)
     transposed_b = product.node.given(MatMulAttributes).transpose_b
-    is_unsigned = int(product.a.dtype is DType.UINT8)
-    a_view = batched_view(product.a, product.transposed_a)
-    is_direct = depth % xpulpv2.WORD == 0 and product.a.order[-1] == a_view[3]
     return (
         KernelChoice(
             kernel=_KERNELS[core.pointer_bytes],
@@ -85,25 +72,49 @@ def choices(product: Product, core: Core) -> tuple[KernelChoice, ...]:
                 xpulpv2.packed_constants(finish, 1, whole(1), "n"),
             ),
             writes=(TensorOperand(product.y.name, nest.writes[0], batched_view(product.y, False)),),
-            attributes=MatmulXpulpv2(
-                a_zero_point=product.a_zero_point,
-                is_unsigned=is_unsigned,
-                b_zero_point=b_zero_point,
-                b_is_unsigned=int(product.b.dtype is DType.UINT8),
-                is_direct=int(is_direct),
-                finish=finish.block,
-                finished=xpulpv2.finished(finish, is_unsigned),
-                row_words=finish.row_words,
-                limits=finish.layer_limits,
-            ),
+            attributes=_attributes(product, finish, is_beside=product.a.order[-1] == a_view[3]),
             multiples={"n": BLOCK},
             uncut=frozenset({"k"} if product.y.shape[-1] > BLOCK else {"k", "n"}),
         ),
     )
 
 
+def _finish(product: Product) -> Finish | None:
+    """How sums are finished; None if the kernel cannot compute the product exactly."""
+    zero_points = set(map(int, product.b_zero_points))
+    if len(zero_points) != 1 or as_signed(min(zero_points), product.b.dtype) == _LEAST_INT8:
+        return None
+    depth = product.nest.dimension("k").extent
+    reach = depth * magnitude(product.a.dtype, product.a_zero_point) * magnitude(product.b.dtype, min(zero_points))
+    if 2 * reach + int(np.abs(product.bias).max()) >= 1 << 31:
+        return None
+    largest = np.abs(product.bias) + reach
+    found = finish_of(product.node.epilogue, product.y.dtype, product.bias, largest, any_values=product.any_values)
+    return None if found is None else compact(found, largest)
+
+
+def _attributes(product: Product, finish: Finish, *, is_beside: bool) -> MatmulXpulpv2:
+    """``is_beside``: the elements of a row of a lie side by side."""
+    is_unsigned = int(product.a.dtype is DType.UINT8)
+    return MatmulXpulpv2(
+        a_zero_point=product.a_zero_point,
+        is_unsigned=is_unsigned,
+        b_zero_point=as_signed(int(product.b_zero_points[0]), product.b.dtype),
+        b_is_unsigned=int(product.b.dtype is DType.UINT8),
+        is_direct=int(is_beside and product.nest.dimension("k").extent % xpulpv2.WORD == 0),
+        finish=finish.block,
+        finished=xpulpv2.finished(finish, is_unsigned),
+        row_words=finish.row_words,
+        limits=finish.layer_limits,
+    )
+
+
 def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
-    """Cycles of a call on a tile with these steps, fitted to measurements on pulp-open."""
+    """Cycles of a call on a tile with these steps, fitted to measurements on pulp-open.
+
+    For each matrix its code comes from slow memory anew (1,700), and each four of its columns are packed. Each four
+    rows then take the blocks of the core; more where they are copied, or where C finishes the last columns.
+    """
     given, nest = choice.given(MatmulXpulpv2), choice.nest
     depth, runs = steps_product(nest, steps, "k"), _runs(given)
     row_words = words(depth) // xpulpv2.WORD
