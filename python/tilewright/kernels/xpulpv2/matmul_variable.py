@@ -117,11 +117,11 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     """
     given, nest = choice.given(MatmulXpulpv2), choice.nest
     depth, runs = steps_product(nest, steps, "k"), _runs(given)
-    row_words = words(depth) // xpulpv2.WORD
+    depth_words = words(depth) // xpulpv2.WORD
     fours = -(-steps_product(nest, steps, "m") // BLOCK)
     whole_blocks, single = divmod(steps_product(nest, steps, "n"), BLOCK)
-    packing = 363.0 + (18.0 * depth if given.a_zero_point else 0.0) + 45.0 * (runs - 1) * row_words
-    block = xpulpv2.block_cycles(rule_of(given.finish), runs * row_words, runs)
+    packing = 363.0 + (18.0 * depth if given.a_zero_point else 0.0) + 45.0 * (runs - 1) * depth_words
+    block = xpulpv2.block_cycles(rule_of(given.finish), runs * depth_words, runs)
     ends = xpulpv2.block_cycles(rule_of(given.finish), 0, 0)
     last = block - ends + 292.0 * single if single else 0.0
     copies = 0.0 if given.is_direct else 347.0 + 10.4 * depth
