@@ -113,8 +113,6 @@ static TILEWRIGHT_NOINLINE void prepare(struct tilewright_xpulpv2_taps *taps,
     flatten(taps, in, out);
 }
 
-/* The rule's row_words and biased are computed here, not read from tilewright_rule_<rule>:
- * constants may lie in memory far from the core. */
 void tilewright_conv_xpulpv2(const struct tilewright_conv_xpulpv2_attributes *a,
                              const struct tilewright_view *operands, uint32_t flags)
 {
@@ -125,10 +123,7 @@ void tilewright_conv_xpulpv2(const struct tilewright_conv_xpulpv2_attributes *a,
         (struct tilewright_xpulpv2_taps *)(void *)operands[SCRATCH].base;
     struct tilewright_xpulpv2_job job;
 
-    job.rule.finish = a->finish;
-    job.rule.row_words = a->row_words;
-    job.rule.biased = a->finish != tilewright_block_folded; /* as in tilewright_rule_folded */
-    job.finished = a->finished;
+    tilewright_xpulpv2_finish_by(&job, a->finish, a->finished, a->row_words);
     prepare(taps, a, operands);
     /* A tile has some groups with all their channels, or some channels of one group. */
     const int32_t held = out->extent[CHANNEL];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/declarations.h"
 
-#include "tilewright/kernels/xpulpv2_core.h"
+#include "tilewright/kernels/xpulpv2_taps.h"
 
 enum { A, B, ROWS, Y, SCRATCH };
 enum { BATCH_0, BATCH_1, MAJOR, MINOR };
@@ -166,17 +166,9 @@ static void pack_all(const struct product *p, const struct tilewright_rule *rule
 /* Copies a row of a. */
 static void copy_row(const struct product *p, uint8_t *to, const uint8_t *from)
 {
-    int32_t k = 0;
-    if (p->a.minor == 1) {
-        for (; k + 4 <= p->taps; k += 4) {
-            tilewright_xpulpv2_put(to + k, tilewright_xpulpv2_word(from));
-            from += 4;
-        }
-    }
-    for (; k < p->taps; k++) {
-        to[k] = *from;
-        from += p->a.minor;
-    }
+    const int32_t words = p->a.minor == 1 ? p->taps & ~3 : 0;
+    tilewright_xpulpv2_copy_words(to, from, words);
+    tilewright_xpulpv2_copy_bytes(to + words, from + words, p->a.minor, p->taps - words);
 }
 
 /* Multiplies all rows of a by the packed columns. */
@@ -232,10 +224,7 @@ static TILEWRIGHT_NOINLINE void begin(struct product *p, struct tilewright_xpulp
     p->weights = operands[SCRATCH].base + a->weights_at;
     p->packed_rows = (int32_t *)(void *)(operands[SCRATCH].base + a->rows_at);
     p->slots = a->is_direct != 0 ? NULL : operands[SCRATCH].base + a->taps_at;
-    job->rule.finish = a->finish;
-    job->rule.row_words = a->row_words;
-    job->rule.biased = a->finish != tilewright_block_folded; /* as in tilewright_rule_folded */
-    job->finished = a->finished;
+    tilewright_xpulpv2_finish_by(job, a->finish, a->finished, a->row_words);
     tilewright_open(&job->sink, &job->rule, p->y.minor, TILEWRIGHT_BLOCK, NULL, flags);
     job->sink.limits = TILEWRIGHT_LIMITS(a);
     tilewright_xpulpv2_open(job, p->runs, a->is_unsigned, flags);

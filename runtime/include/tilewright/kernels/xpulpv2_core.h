@@ -83,9 +83,22 @@ TILEWRIGHT_INLINE void tilewright_xpulpv2_put(uint8_t *to, uint32_t word)
 /* Add the products of one block to its sums, for int8 and for uint8 pixels. */
 tilewright_xpulpv2_block tilewright_xpulpv2_sums_signed, tilewright_xpulpv2_sums_unsigned;
 
+/* Sets how whole reductions are finished. The rule's row_words and biased are computed here, not
+ * read from tilewright_rule_<rule>: constants may lie in memory far from the core. */
+TILEWRIGHT_INLINE void tilewright_xpulpv2_finish_by(struct tilewright_xpulpv2_job *job,
+                                                    tilewright_block_finish *finish,
+                                                    tilewright_xpulpv2_block *finished,
+                                                    int32_t row_words)
+{
+    job->rule.finish = finish;
+    job->rule.row_words = row_words;
+    job->rule.biased = finish != tilewright_block_folded; /* as in tilewright_rule_folded */
+    job->finished = finished;
+}
+
 /* Sets the fields of the job that are the same for all pixels. Before the call, the job's sink is
- * open and has its limits, and its rule and `finished` are those of whole reductions. The caller
- * sets runs_end and run_words. */
+ * open and has its limits, and its rule and `finished` are set (tilewright_xpulpv2_finish_by). The
+ * caller sets runs_end and run_words. */
 void tilewright_xpulpv2_open(struct tilewright_xpulpv2_job *job,
                              struct tilewright_xpulpv2_run *table, int32_t is_unsigned,
                              uint32_t flags);
