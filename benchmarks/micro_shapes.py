@@ -92,9 +92,9 @@ def products() -> Chain:
     return chain
 
 
-def attention(zero_point: int, spread: float) -> QdqChain:
+def attention(zero_point: int) -> QdqChain:
     """Products of two computed matrices of int8: of each head with its transposed one, and of that with the head."""
-    chain = QdqChain(27, 4, 36, 20, spread)
+    chain = QdqChain(27, 4, 36, 20, 0.5)
     for heads, rows, columns in ((4, 36, 20), (8, 30, 12), (8, 90, 4), (2, 20, 72), (16, 30, 6)):
         chain.node("Reshape", [chain.x, chain.stored(np.array([1, heads, rows, columns]), "int64", f"r{heads}_{rows}")])
         head = chain.quantized(0.02, zero_point)
@@ -108,11 +108,11 @@ def attention(zero_point: int, spread: float) -> QdqChain:
 
 
 def attention_symmetric() -> QdqChain:
-    return attention(0, 0.5)
+    return attention(0)
 
 
 def attention_with_zero_points() -> QdqChain:
-    return attention(5, 0.5)
+    return attention(5)
 
 
 def normalised() -> Chain:

@@ -39,7 +39,7 @@ from tilewright.kernels.kernel import (
     raster_over,
 )
 from tilewright.kernels.liked_orders import MATRIX_ORDER
-from tilewright.kernels.requantization import ROW_WORDS, Limits, finish_of
+from tilewright.kernels.requantization import ROW_WORDS, Finish, Limits, finish_of
 from tilewright.kernels.scalar.compact import compact
 from tilewright.kernels.scalar.conv_integer import SOURCES as CONV_SOURCES
 from tilewright.kernels.scalar.conv_integer import ConvInteger, block_cycles, block_scratch, core_of, name_of
@@ -96,10 +96,15 @@ class Product:
         return self.y.shape[:-2]
 
     @property
+    def has_matrix(self) -> bool:
+        """Whether b is a constant that all batches share."""
+        return self.b.data is not None and prod(self.b.shape[:-2]) == 1 and len(self.a.shape) == len(self.y.shape)
+
+    @property
     def matrix(self) -> Array | None:
         """b as int64[n, k], zero point removed, if b is a constant that all batches share; else None."""
         data = self.b.data
-        if data is None or prod(self.b.shape[:-2]) != 1 or len(self.a.shape) != len(self.y.shape):
+        if data is None or not self.has_matrix:
             return None
         matrix = data.reshape(data.shape[-2:]).astype(np.int64)
         columns = matrix if self.node.given(MatMulAttributes).transpose_b else matrix.T
@@ -196,19 +201,27 @@ def _pixels(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
     )
 
 
-def _with_variables(product: Product) -> tuple[KernelChoice, ...]:
+def computed_finish(product: Product) -> tuple[Finish, Array] | None:
+    """How sums of a product of two computed matrices are finished, and their largest magnitudes, int64[n].
+
+    None if b has several zero points, or sums could leave 32 bits, or no rule is exact.
+    """
     if len(set(product.b_zero_points.tolist())) != 1:
-        return ()
-    b_zero_point = int(product.b_zero_points[0])
-    nest = product.nest
-    depth = nest.dimension("k").extent
-    reach = depth * magnitude(product.a.dtype, product.a_zero_point) * magnitude(product.b.dtype, b_zero_point)
+        return None
+    b_reach = magnitude(product.b.dtype, int(product.b_zero_points[0]))
+    reach = product.nest.dimension("k").extent * magnitude(product.a.dtype, product.a_zero_point) * b_reach
     if 2 * reach + int(np.abs(product.bias).max()) >= 1 << 31:
-        return ()
+        return None
     largest = np.abs(product.bias) + reach
     finish = finish_of(product.node.epilogue, product.y.dtype, product.bias, largest, any_values=product.any_values)
-    if finish is None:
+    return None if finish is None else (finish, largest)
+
+
+def _with_variables(product: Product) -> tuple[KernelChoice, ...]:
+    found = computed_finish(product)
+    if found is None:
         return ()
+    finish, nest = found[0], product.nest
     rows = packed_rows(finish.rows, 1)
     only = replace(rows, shape=rows.shape[1:], pack=lambda steps: rows.pack(steps)[0])
     constants = ConstantOperand("requantization", only, (blocks("n", BLOCK), whole(BLOCK), whole(ROW_WORDS)))
@@ -234,7 +247,7 @@ def _with_variables(product: Product) -> tuple[KernelChoice, ...]:
             attributes=MatmulInteger(
                 a_zero_point=as_signed(product.a_zero_point, product.a.dtype),
                 a_is_unsigned=int(product.a.dtype is DType.UINT8),
-                b_zero_point=b_zero_point,
+                b_zero_point=int(product.b_zero_points[0]),
                 b_is_unsigned=int(product.b.dtype is DType.UINT8),
                 finish=finish.block,
                 limits=finish.limits,

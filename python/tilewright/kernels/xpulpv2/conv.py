@@ -8,11 +8,10 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.graph import Array, Graph, Node
-from tilewright.kernels.c_structs import BlockFinish, CStruct, CType, Int32
+from tilewright.kernels.c_structs import CStruct, Int32
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, steps_product, words
 from tilewright.kernels.kernel import ConstantOperand, CyclesOf, Declaration, Kernel, KernelChoice, ScratchOf, TileSteps
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
-from tilewright.kernels.requantization import LayerLimits, rule_of
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, integer_conv, padded_extents
 from tilewright.kernels.xpulpv2 import depthwise as depthwise_xpulpv2
@@ -35,10 +34,7 @@ class ConvXpulpv2(CStruct):
     is_unsigned: Annotated[Int32, "1: x is uint8"]
     is_planar: Annotated[Int32, "1: weights are [c][kh][kw]; columns of x lie side by side"]
     is_direct: Annotated[Int32, "1: c is a multiple of 4 and its elements lie side by side in x"]
-    finish: BlockFinish
-    finished: Annotated[str, CType("tilewright_xpulpv2_block *", is_pointer=True), "NULL: sums go to `finish`"]
-    row_words: Annotated[Int32, "of the rule"]
-    limits: LayerLimits
+    finishing: xpulpv2.Finishing
 
 
 _TAPS_BYTES = 64
@@ -137,10 +133,7 @@ def _choice(conv: IntegerConv, planar: bool, direct: bool, kernel: Kernel) -> Ke
         is_unsigned=conv.is_unsigned,
         is_planar=int(planar),
         is_direct=int(direct),
-        finish=conv.finish.block,
-        finished=xpulpv2.finished(conv.finish, conv.is_unsigned),
-        row_words=conv.finish.row_words,
-        limits=conv.finish.layer_limits,
+        finishing=xpulpv2.finishing(conv.finish, conv.is_unsigned),
     )
     taps = _Words(attributes, conv.nest)
     x, y = conv.operands
@@ -249,7 +242,7 @@ class _Words:
         fours = images * -(-steps_product(nest, steps, "oh", "ow") // BLOCK)
         share = steps_product(nest, steps, "ic") / nest.dimension("ic").extent
         runs = rows * (1 if self._is_dense else columns) if direct else 1
-        block = xpulpv2.block_cycles(rule_of(self.given.finish), slot_words, runs, share)
+        block = xpulpv2.block_cycles(self.given.finishing.rule, slot_words, runs, share)
         together = 50.0 + 20.0 * rows if direct else self._copy_cycles(steps)
         channel_blocks = xpulpv2.channel_blocks(nest, steps, "oc")
         single = steps_product(nest, steps, "oc") % BLOCK

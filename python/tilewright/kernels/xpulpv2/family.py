@@ -7,14 +7,17 @@ weights in their order; a word is four taps whose elements of x lie side by side
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Annotated
 
 import numpy as np
 
 from tilewright.graph import Array
+from tilewright.kernels.c_structs import BlockFinish, CStruct, CType, Int32
 from tilewright.kernels.integer import BLOCK, is_wide, packed_rows, steps_product
 from tilewright.kernels.kernel import ConstantOperand, Packing, TileSteps
-from tilewright.kernels.requantization import Finish, Rule
+from tilewright.kernels.requantization import Finish, LayerLimits, Rule, rule_of
 from tilewright.operators.nest import AxisMap, Nest, blocks, whole
 
 SOURCES = ("xpulpv2_core.c", "xpulpv2_block.c", "xpulpv2_block_c.c", "integer_core.c", "integer_finish.c")
@@ -31,11 +34,26 @@ _WORD_CYCLES = 24.0
 _RUN_CYCLES = 16.0
 
 
-def finished(finish: Finish, is_unsigned: int) -> str:
-    """Name of the assembler function that finishes whole reductions by the rule; NULL if the rule has none."""
-    if finish.rule not in FINISHED:
-        return "NULL"
-    return f"tilewright_xpulpv2_{finish.rule.value}_{'unsigned' if is_unsigned else 'signed'}"
+@dataclass(frozen=True, slots=True)
+class Finishing(CStruct):
+    """The functions that finish blocks, and the rule's constants for them."""
+
+    finish: BlockFinish
+    finished: Annotated[str, CType("tilewright_xpulpv2_block *", is_pointer=True), "NULL: sums go to `finish`"]
+    row_words: Annotated[Int32, "of the rule"]
+    limits: LayerLimits
+
+    @property
+    def rule(self) -> Rule:
+        """The rule of both functions."""
+        return rule_of(self.finish)
+
+
+def finishing(finish: Finish, is_unsigned: int) -> Finishing:
+    """The rule's functions: in C, and in assembler for whole reductions if the rule is in ``FINISHED``."""
+    sign = "unsigned" if is_unsigned else "signed"
+    finished = f"tilewright_xpulpv2_{finish.rule.value}_{sign}" if finish.rule in FINISHED else "NULL"
+    return Finishing(finish.block, finished, finish.row_words, finish.layer_limits)
 
 
 def packed_words(weights: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Products with a constant matrix, as 1x1 convolutions over the rows of the other operand; and the choice for all."""
+"""Products with a constant matrix, as 1x1 convolutions over the rows of the other operand."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from tilewright.graph import Array, DType, Graph, Node
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, largest_sums, steps_product
 from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice, ScratchOf, TensorOperand, TileSteps
 from tilewright.kernels.liked_orders import MATRIX_ORDER
-from tilewright.kernels.requantization import Finish, finish_of, rule_of
+from tilewright.kernels.requantization import Finish, finish_of
 from tilewright.kernels.scalar.compact import compact
 from tilewright.kernels.scalar.geometry import SINGLE_PIXELS
 from tilewright.kernels.scalar.matmul_integer import Product, product_of
 from tilewright.kernels.scalar.vector_product import MOST_ROWS, OF_MATMUL, VectorProduct
 from tilewright.kernels.xpulpv2 import family as xpulpv2
-from tilewright.kernels.xpulpv2 import matmul_variable
 from tilewright.kernels.xpulpv2.conv import (
     NO_PADDING,
     POINTER_BYTES,
@@ -28,14 +27,10 @@ from tilewright.plan import Core
 
 
 def choices(node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
-    """Kernels for MatMul of 8 bits with constant bias; where the second matrix is constant, it must fit int8."""
+    """Kernels for MatMul of 8 bits with a constant matrix of 8 bits and constant bias."""
     product = product_of(node, graph)
-    if product is None:
-        return ()
-    weights = product.matrix
-    if weights is None:
-        return matmul_variable.choices(product, core)
-    if not xpulpv2.fits(weights):
+    weights = None if product is None else product.matrix
+    if product is None or weights is None or not xpulpv2.fits(weights):
         return ()
     largest = largest_sums(weights, product.bias, product.a.dtype, product.a_zero_point)
     folded = product.bias - product.a_zero_point * weights.sum(axis=1)
@@ -89,10 +84,7 @@ def _attributes(product: Product, weights: Array, finish: Finish) -> ConvXpulpv2
         is_unsigned=is_unsigned,
         is_planar=0,
         is_direct=int(taps % xpulpv2.WORD == 0 and _side_by_side(product)),
-        finish=finish.block,
-        finished=xpulpv2.finished(finish, is_unsigned),
-        row_words=finish.row_words,
-        limits=finish.layer_limits,
+        finishing=xpulpv2.finishing(finish, is_unsigned),
     )
 
 
@@ -113,7 +105,7 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     depth = steps_product(nest, steps, "k")
     words = -(-depth // xpulpv2.WORD)
     fours = steps_product(nest, steps, "b0") * -(-steps_product(nest, steps, "b1", "m") // BLOCK)
-    block = xpulpv2.block_cycles(rule_of(given.finish), words, 1, depth / given.group_inputs)
+    block = xpulpv2.block_cycles(given.finishing.rule, words, 1, depth / given.group_inputs)
     gather = 80.0 if given.is_direct else 300.0 + 40.0 * depth
     return 2000.0 + fours * (gather + xpulpv2.channel_blocks(nest, steps, "n") * block)
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-import numpy as np
-
-from tilewright.graph import DType
-from tilewright.kernels.c_structs import BlockFinish, CStruct, CType, Int32, ScratchOffset
-from tilewright.kernels.integer import BLOCK, as_signed, magnitude, steps_product, words
+from tilewright.graph import DType, Graph, Node
+from tilewright.kernels.c_structs import CStruct, Int32, ScratchOffset
+from tilewright.kernels.integer import BLOCK, as_signed, steps_product, words
 from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice, ScratchOf, TensorOperand, TileSteps
 from tilewright.kernels.liked_orders import MATRIX_ORDER
-from tilewright.kernels.requantization import Finish, LayerLimits, finish_of, rule_of
+from tilewright.kernels.requantization import Finish
 from tilewright.kernels.scalar.compact import compact
-from tilewright.kernels.scalar.matmul_integer import Product, batched_view
+from tilewright.kernels.scalar.matmul_integer import Product, batched_view, computed_finish, product_of
 from tilewright.kernels.xpulpv2 import family as xpulpv2
 from tilewright.kernels.xpulpv2.conv import POINTER_BYTES
 from tilewright.operators.matmul import MatMulAttributes
@@ -41,23 +39,22 @@ class MatmulXpulpv2(CStruct):
     b_zero_point: Annotated[Int32, "of int8: less 128 if b is uint8"]
     b_is_unsigned: Annotated[Int32, "1: b is uint8"]
     is_direct: Annotated[Int32, "1: k is a multiple of 4 and its elements lie side by side in a"]
-    finish: BlockFinish
-    finished: Annotated[str, CType("tilewright_xpulpv2_block *", is_pointer=True), "NULL: sums go to `finish`"]
-    row_words: Annotated[Int32, "of the rule"]
-    limits: LayerLimits
+    finishing: xpulpv2.Finishing
     weights_at: ScratchOffset = 0
     rows_at: ScratchOffset = 0
     taps_at: ScratchOffset = 0
 
 
-def choices(product: Product, core: Core) -> tuple[KernelChoice, ...]:
-    """The kernel for a product of two computed matrices, whose reduction is never cut.
+def choices(node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
+    """The kernel for MatMul of two computed matrices of 8 bits with constant bias; the reduction is never cut.
 
     A zero point of b is subtracted by weights of its own, which must fit int8 as its negative.
     """
-    finish = _finish(product)
-    if finish is None:
+    product = product_of(node, graph)
+    found = None if product is None or product.has_matrix else computed_finish(product)
+    if product is None or found is None or _b_zero_point(product) == _LEAST_INT8:
         return ()
+    finish = compact(*found)
     nest, a_view = product.nest, batched_view(product.a, product.transposed_a)
     transposed_b = product.node.given(MatMulAttributes).transpose_b
     return (
@@ -79,18 +76,9 @@ def choices(product: Product, core: Core) -> tuple[KernelChoice, ...]:
     )
 
 
-def _finish(product: Product) -> Finish | None:
-    """How sums are finished; None if the kernel cannot compute the product exactly."""
-    zero_points = set(map(int, product.b_zero_points))
-    if len(zero_points) != 1 or as_signed(min(zero_points), product.b.dtype) == _LEAST_INT8:
-        return None
-    depth = product.nest.dimension("k").extent
-    reach = depth * magnitude(product.a.dtype, product.a_zero_point) * magnitude(product.b.dtype, min(zero_points))
-    if 2 * reach + int(np.abs(product.bias).max()) >= 1 << 31:
-        return None
-    largest = np.abs(product.bias) + reach
-    found = finish_of(product.node.epilogue, product.y.dtype, product.bias, largest, any_values=product.any_values)
-    return None if found is None else compact(found, largest)
+def _b_zero_point(product: Product) -> int:
+    """The zero point of b as int8."""
+    return as_signed(int(product.b_zero_points[0]), product.b.dtype)
 
 
 def _attributes(product: Product, finish: Finish, *, is_beside: bool) -> MatmulXpulpv2:
@@ -99,13 +87,10 @@ def _attributes(product: Product, finish: Finish, *, is_beside: bool) -> MatmulX
     return MatmulXpulpv2(
         a_zero_point=product.a_zero_point,
         is_unsigned=is_unsigned,
-        b_zero_point=as_signed(int(product.b_zero_points[0]), product.b.dtype),
+        b_zero_point=_b_zero_point(product),
         b_is_unsigned=int(product.b.dtype is DType.UINT8),
         is_direct=int(is_beside and product.nest.dimension("k").extent % xpulpv2.WORD == 0),
-        finish=finish.block,
-        finished=xpulpv2.finished(finish, is_unsigned),
-        row_words=finish.row_words,
-        limits=finish.layer_limits,
+        finishing=xpulpv2.finishing(finish, is_unsigned),
     )
 
 
@@ -121,8 +106,8 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     fours = -(-steps_product(nest, steps, "m") // BLOCK)
     whole_blocks, single = divmod(steps_product(nest, steps, "n"), BLOCK)
     packing = 363.0 + (18.0 * depth if given.a_zero_point else 0.0) + 45.0 * (runs - 1) * depth_words
-    block = xpulpv2.block_cycles(rule_of(given.finish), runs * depth_words, runs)
-    ends = xpulpv2.block_cycles(rule_of(given.finish), 0, 0)
+    block = xpulpv2.block_cycles(given.finishing.rule, runs * depth_words, runs)
+    ends = xpulpv2.block_cycles(given.finishing.rule, 0, 0)
     last = block - ends + 292.0 * single if single else 0.0
     copies = 0.0 if given.is_direct else 347.0 + 10.4 * depth
     starts = 0.0 if given.is_direct and not single else 101.0
@@ -139,7 +124,7 @@ def _scratch(pointer_bytes: int) -> ScratchOf:
         areas = {
             "call": _CALL_BYTES + _CALL_POINTERS * pointer_bytes,
             "weights": _runs(given) * columns * row_bytes,
-            "rows": 4 * columns * given.row_words,
+            "rows": 4 * columns * given.finishing.row_words,
         }
         return areas if given.is_direct else {**areas, "taps": BLOCK * row_bytes}
 
@@ -158,6 +143,7 @@ _KERNELS = {
 """By the bytes of a pointer."""
 
 DECLARATION = Declaration(
+    on_core={"MatMul": choices},
     kernels=tuple(_KERNELS.values()),
     numbers={"MATMUL_XPULPV2_PLAIN_BYTES": _CALL_BYTES, "MATMUL_XPULPV2_POINTERS": _CALL_POINTERS},
 )
