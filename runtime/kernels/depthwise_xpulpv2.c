@@ -91,6 +91,33 @@ by_line(struct tilewright_xpulpv2_plane *plane, const struct tilewright_limits *
     }
 }
 
+/* Computes a channel in two pieces where rows of y go on at the beginning of a ring. Outputs follow
+ * each other along axis `inner`; `lines` of them lie beside each other, 2 * `pairs` in pairs. */
+static TILEWRIGHT_NOINLINE void in_ring(struct tilewright_xpulpv2_plane *plane,
+                                        const struct tilewright_view *y, ptrdiff_t offset,
+                                        int32_t inner, int32_t lines, int32_t pairs,
+                                        tilewright_xpulpv2_column *finished)
+{
+    const int32_t rows = y->shape->extent[HEIGHT];
+    const int32_t first = y->shape->origin[HEIGHT];
+    const int32_t next = inner == HEIGHT ? plane->down : plane->across;
+    const uint8_t *const bytes = plane->bytes;
+    for (int32_t done = 0; done < rows;) {
+        const int32_t count = tilewright_rows_in_line(y, HEIGHT, first + done, rows - done);
+        if (inner == HEIGHT) {
+            plane->rows = count;
+        } else {
+            lines = count;
+        }
+        plane->bytes = bytes + done * next;
+        plane->out = tilewright_row(y, HEIGHT, first + done) + offset;
+        plane->pairs = pairs;
+        plane->columns = lines - 2 * pairs;
+        finished(plane);
+        done += count;
+    }
+}
+
 /* Writes the padding around the elements of x in one channel's window, in whole words. */
 static TILEWRIGHT_NOINLINE void pad(const struct windows *windows, uint8_t *at, uint32_t padding,
                                     const struct tilewright_depthwise_axis *rows,
@@ -155,7 +182,7 @@ void tilewright_depthwise_xpulpv2(const struct tilewright_depthwise_xpulpv2_attr
     const struct tilewright_limits limits = TILEWRIGHT_LIMITS(a);
     const int32_t kernel_bytes = a->kernel[0] * ((a->kernel[1] + WORD - 1) / WORD * WORD);
     const int32_t row_words = rule->row_words;
-    tilewright_xpulpv2_column *const finished = out->ring_rows == 0 ? a->finished : NULL;
+    tilewright_xpulpv2_column *const finished = a->finished;
     int32_t top, left;
     const struct windows windows = open(a, operands, &top, &left);
     const ptrdiff_t skip = (ptrdiff_t)(left - in->origin[WIDTH]) * in->stride[WIDTH];
@@ -204,12 +231,16 @@ void tilewright_depthwise_xpulpv2(const struct tilewright_depthwise_xpulpv2_attr
                 if (row_words == TILEWRIGHT_ROW_WORDS) {
                     plane.shift = constants[3];
                 }
-                plane.out = y->base + offset;
                 plane.out_down = out->stride[inner];
                 plane.out_across = out->stride[outer];
-                plane.pairs = pairs;
-                plane.columns = lines - 2 * pairs;
-                finished(&plane);
+                if (out->ring_rows != 0) {
+                    in_ring(&plane, y, offset, inner, lines, pairs, finished);
+                } else {
+                    plane.out = y->base + offset;
+                    plane.pairs = pairs;
+                    plane.columns = lines - 2 * pairs;
+                    finished(&plane);
+                }
             } else {
                 by_line(&plane, &limits, y, offset, constants, a,
                         windows.bytes + CHANNELS * windows.size);

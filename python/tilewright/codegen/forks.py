@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
-from tilewright.codegen.kernel_calls import AttributesText, JoinText, KernelText
+from tilewright.codegen.kernel_calls import JoinText, KernelText
 from tilewright.codegen.steps import CopyText, StepText, WaitText
 from tilewright.plan import CopyStart, Kernel, Step, Wait
 
@@ -49,19 +49,16 @@ def joined(steps: Sequence[StepText], *, looped: bool) -> tuple[StepText, ...]:
     while the cores work; in a layer with several kernel steps the join follows its call at once.
     """
     calls = [step for step in steps if isinstance(step, KernelText)]
-    shared = [step for step in calls if step.split is not None]
+    shared = [step for step in calls if step.split is not None and not step.is_local]
     first = next(place for place, step in enumerate(steps) if isinstance(step, (WaitText, KernelText)))
-    near = [
-        AttributesText(f"t == {call.first}" if looped else "", call.attributes, call.members, call.shapes, call.tag)
-        for call in shared
-    ]
+    near = [call.near_cores(f"t == {call.first}" if looped else "") for call in shared]
     found = [*steps[:first], *near, *steps[first:]]
     for call in shared:
         end = found.index(call) + 1
         while len(calls) == 1 and end < len(found) and _is_inward(found[end]):
             end += 1
         assert call.split is not None
-        found.insert(end, JoinText(call.guard, call.split.cores, call.tag))
+        found.insert(end, JoinText(call.guard, call.split, call.tag))
     return tuple(found)
 
 

@@ -136,7 +136,7 @@ class KernelText(StepText):
             else (f"{self.symbol}(&{self.attributes}, operands{self.tag}, {self.flags});",)
         )
         found = (
-            *(self._declared() if self.is_local else ()),
+            *(self._local() if self.is_local else ()),
             *(f"{shape.function}({shape.tile}, &{shape.name});" for shape in self.shapes if shape.function),
             *(
                 f"operands{self.tag}[{number}].base = {view.base};"
@@ -145,10 +145,21 @@ class KernelText(StepText):
             ),
             *call,
         )
+        if self.split is not None and self.is_local:
+            found = (*found, join_line(self.split, self.tag))
         if not profiled:
             return found
-        ends = (_KERNEL_ENDS,) if self.split is None else ()
+        ends = (_KERNEL_ENDS,) if self.split is None or self.is_local else ()
         return (_KERNEL_BEGINS, *found, *ends)
+
+    def _local(self) -> tuple[str, ...]:
+        """The declarations, and what is near the cores for this call alone."""
+        near = () if self.split is None else self.near_cores("").lines(profiled=False)
+        return (*self._declared(), *near)
+
+    def near_cores(self, guard: str) -> AttributesText:
+        """The copies of attributes and shapes that a split call needs near the cores."""
+        return AttributesText(guard, self.attributes, self.members, self.shapes, self.tag)
 
     def _start(self) -> tuple[str, ...]:
         split = self.split
@@ -228,10 +239,15 @@ class JoinText(StepText):
     measures: ClassVar[str] = "KERNELS"
 
     guard: str
-    cores: int
+    split: SplitText
     tag: str = ""
 
     def lines(self, *, profiled: bool) -> tuple[str, ...]:
         """The call of ``tilewright_split_join``; with ``profiled`` also the end of the kernel's measurement."""
-        join = f"tilewright_split_join(&split{self.tag}, {self.cores}u);"
+        join = join_line(self.split, self.tag)
         return (join, _KERNEL_ENDS) if profiled else (join,)
+
+
+def join_line(split: SplitText, tag: str) -> str:
+    """The call that ends a split call."""
+    return f"tilewright_split_join(&split{tag}, {split.cores}u);"

@@ -147,7 +147,7 @@ def _kernel_text(scope: LayerScope, step: Kernel) -> StepText:
         split=_split_text(scope, step) if step.split is not None else None,
         first=step.runs.first,
         tag=scope.tag(step),
-        is_local=scope.loop is not None and len(scope.kernels) > 1 and step.split is None,
+        is_local=scope.loop is not None and len(scope.kernels) > 1,
         loads=scope.model.loaded_attributes(stem, step),
     )
 

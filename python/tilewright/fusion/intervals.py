@@ -155,12 +155,15 @@ class Layers:
 def _in_blocks(problem: TilingProblem, timed: Timed) -> KernelWay:
     """A layer with its kernel in the blocks of a stage."""
     call = FLOAT_CALL_CYCLES if result_of(problem).dtype == "float32" else CALL_CYCLES
+    # The code of another stage has left a small instruction cache since the block before.
+    call += problem.costs.kernel(problem.kernel.name).first_cycles
     lengths = Counter(upper - lower for lower, upper in timed.blocks.tiles)
+    steps = {**problem.extents, timed.stream.dimension: min(timed.step, timed.stream.extent)}
+    core_split = problem.core_split(steps)
     cycles = sum(
-        times * (call + problem.kernel_cycles({**problem.extents, timed.stream.dimension: rows}, None))
+        times * (call + problem.kernel_cycles({**problem.extents, timed.stream.dimension: rows}, core_split))
         for rows, times in lengths.items()
     )
-    steps = {**problem.extents, timed.stream.dimension: min(timed.step, timed.stream.extent)}
     return KernelWay(cycles, problem.scratch_bytes(steps), problem)
 
 

@@ -101,7 +101,7 @@ def stream_of(problem: TilingProblem, *, may_add: bool = True) -> Stream | None:
     images come and go channels first, while the layers between them have the channels last.
     """
     written = [operand for operand in problem.operands if operand.write]
-    if len(written) != 1 or problem.cores > 1:
+    if len(written) != 1:
         return None
     (result,) = written
     inputs = [item for item in problem.operands if not item.write and item.tensor is not None and item.data is None]
@@ -232,4 +232,6 @@ def _may_be_ring(problem: TilingProblem, operand: TileOperand, axis: int) -> boo
     places = [place for place, item in enumerate(operand.view) if item == axis]
     if axis != rows_axis(operand) or len(places) != 1:
         return False
-    return places[0] in kernel.ring_axes or kernel.stores.order is WriteOrder.ELEMENTWISE
+    return (
+        places[0] in kernel.ring_axes | kernel.kernel.group_ring_axes or kernel.stores.order is WriteOrder.ELEMENTWISE
+    )

@@ -195,6 +195,8 @@ class Kernel:
             with the core's pointer size.
         stores: the order in which the function writes, and the reads over which the write may lie.
         ring_axes: axes of the first read's view along which the rows of the read may live in a ring.
+        group_ring_axes: the same for rings between the layers of a group alone. A layer by itself that keeps halo rows
+            in a ring saves copies, which run beside a kernel of a cluster anyway.
         likes: the memory order in which the function likes best to read and write tensors.
         header: the header that declares the symbol, as in ``#include``; empty for ``DECLARATIONS``.
         backward: how the function walks backward over one dimension of its walk; None if it cannot.
@@ -205,6 +207,7 @@ class Kernel:
     cycles: CyclesOf
     stores: StoresOf = unknown_stores
     ring_axes: frozenset[int] = frozenset()
+    group_ring_axes: frozenset[int] = frozenset()
     likes: LikedOrder = ANY_ORDER
     header: str = ""
     backward: Backward | None = None

@@ -23,6 +23,7 @@ from tilewright.fusion.intervals import (
 )
 from tilewright.options import Groups
 from tilewright.planning.alike_windows import AlikeWindows, Window
+from tilewright.planning.allowed_kernels import kernel_key
 from tilewright.planning.decide import Decider
 from tilewright.planning.prepare import Prepared
 from tilewright.planning.row_group import RowGroup
@@ -34,6 +35,7 @@ from tilewright.storage.lives import group_lives
 from tilewright.storage.overlaps import layer_use
 from tilewright.tiling.block_tiles import in_blocks, may_run_in_blocks
 from tilewright.tiling.layer_facts import link_bytes
+from tilewright.tiling.problem import TilingProblem
 
 MOST_SIZES = 4
 """Sizes of blocks that are kept at most for a group: those that need the fewest bytes, and the fastest."""
@@ -67,11 +69,11 @@ class RowGroups:
 
 
 def row_groups(decider: Decider, most_bytes: int) -> RowGroups | None:
-    """The groups that need at most so many bytes near the core; None where the user wants none, or cores share calls.
+    """The groups that need at most so many bytes near the core; None where the user wants none.
 
     Of tiles and slots that the user gives for a layer, none is a group's.
     """
-    if decider.options.groups is Groups.OFF or decider.platform.core.count > 1:
+    if decider.options.groups is Groups.OFF:
         return None
     layers = _streams(decider)
     windows = AlikeWindows(layers, decider.prepared, near_home(decider.platform))
@@ -84,12 +86,18 @@ def row_groups(decider: Decider, most_bytes: int) -> RowGroups | None:
 def _streams(decider: Decider) -> Layers:
     """The layers as streams, each with the kernel of its best tiles, or with one that only groups take."""
     prepared = decider.prepared
-    problems = [decider.choose(number, decider.capacities).problem for number in range(len(prepared.problems))]
+    problems = [_uncut(decider, number) for number in range(len(prepared.problems))]
     others = [[item for item in found if item.kernel.in_groups] for found in prepared.problems]
     touched = [layer_use(problem.kernel, prepared.graph).touched for problem in problems]
     layers = layers_of(problems, prepared.homes, group_lives(touched, prepared.homes), others)
     pairs = zip(layers.streams, problems, strict=True)
     return replace(layers, streams=[stream if may_run_in_blocks(problem) else None for stream, problem in pairs])
+
+
+def _uncut(decider: Decider, number: int) -> TilingProblem:
+    """A layer's problem with the kernel of its best tiles, and without dimensions that these cut twice."""
+    taken = kernel_key(decider.choose(number, decider.capacities).problem)
+    return next(problem for problem in decider.prepared.problems[number] if kernel_key(problem) == taken)
 
 
 def _from(

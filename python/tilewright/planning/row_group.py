@@ -23,10 +23,11 @@ class RowGroup:
 
     Attributes:
         interval: the layers, their blocks, and bytes near the core without ``crossings``.
-        cost: in the unit of the objective, then bytes moved, without ``crossings``.
+        cost: in the unit of the objective, then in the other one of cycles and bytes moved, without ``crossings``.
         crossings: tensors that the group reads and makes.
         made: the tensor that owns the bytes of the group's result.
         inside: the tensors whose rows are in rings.
+        rings: the tensors that own the bytes of these.
     """
 
     interval: Interval
@@ -34,6 +35,7 @@ class RowGroup:
     crossings: tuple[Crossing, ...]
     made: str
     inside: frozenset[str]
+    rings: frozenset[str]
 
     @property
     def most_bytes(self) -> int:

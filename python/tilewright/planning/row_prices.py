@@ -48,7 +48,7 @@ class RowPrices:
     known: dict[Hashable, StageCopies | None] = field(default_factory=dict)
 
     def copies(self, number: int, timed: Timed, problem: TilingProblem) -> StageCopies | None:
-        """The copies of a stage with the layer's ``problem``; None if blocks cut a packed constant."""
+        """The copies of a stage with the layer's ``problem``; None if one is far, or blocks cut a packed constant."""
         others = self.layers.others.get(number, ())
         kernel = next((position for position, other in enumerate(others) if other is problem), None)
         key = (self.kinds[number], kernel, timed.step, timed.shift)
@@ -59,8 +59,8 @@ class RowPrices:
     def group(self, grown: Grown, stages: Sequence[StageCopies], elements: int, most_bytes: int) -> RowGroup | None:
         """The group with its bytes and its cost.
 
-        None where a tensor between its stages is needed outside, or where it needs more than ``most_bytes`` beside
-        constants.
+        None where a tensor between its stages is needed outside, where one that it reads or makes is far from the core,
+        or where it needs more than ``most_bytes`` beside constants.
         """
         last = grown.stages[-1].stream.written
         made = {timed.stream.written for timed in grown.stages}
@@ -76,13 +76,17 @@ class RowPrices:
             for copies in stage.constants:
                 size, cycles, moved = size + copies.tile_bytes, cycles + copies.cycles, moved + copies.moved_bytes
             for position, copies in stage.tensors:
-                name = problem.operands[position].tensor or ""
+                operand = problem.operands[position]
+                name = operand.tensor or ""
                 if name not in grown.rings:
+                    if operand.far_links:
+                        return None
                     cost = cost_of_rows(options, copies.cycles, copies.moved_bytes)
                     crossings.append(Crossing(roots[name], copies.tile_bytes, cost))
         interval = Interval(grown.first, grown.end, (elements,) * len(grown.stages), size, cycles)
         cost = cost_of_rows(options, cycles, moved)
-        return RowGroup(interval, cost, tuple(crossings), roots[last], frozenset(grown.rings))
+        rings = frozenset(roots[name] for name in grown.rings)
+        return RowGroup(interval, cost, tuple(crossings), roots[last], frozenset(grown.rings), rings)
 
     def _may_be_near(self, rings: Iterable[str]) -> bool:
         """Whether the user says of no tensor that it has a home elsewhere, or an address."""
@@ -99,12 +103,13 @@ def _stage_copies(timed: Timed, problem: TilingProblem) -> StageCopies | None:
         if operand.data is None:
             tensors.append((position, copies_of(problem, position, timed.blocks)))
             continue
-        if timed.count > 1 and timed.stream.dimension in operand.dimensions:
+        if operand.far_links or (timed.count > 1 and timed.stream.dimension in operand.dimensions):
             return None
         constants.append(copies_of(problem, position, timed.blocks))
     return StageCopies(tuple(constants), tuple(tensors))
 
 
 def cost_of_rows(options: CompileOptions, cycles: float, moved_bytes: int) -> tuple[int, int]:
-    """In the unit of the objective, then bytes moved."""
-    return moved_bytes if options.objective is Objective.BYTES_MOVED else round(cycles), moved_bytes
+    """In the unit of the objective, then in the other one of cycles and bytes moved."""
+    costs = round(cycles), moved_bytes
+    return costs[::-1] if options.objective is Objective.BYTES_MOVED else costs

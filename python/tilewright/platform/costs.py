@@ -11,7 +11,8 @@ from tilewright.base.settings import setting
 class KernelCost:
     """What one kernel costs here: cycles of a call = call_cycles + factor * what the kernel's own formula says.
 
-    The first call of a layer takes ``first_cycles`` more.
+    The first call of a layer takes ``first_cycles`` more, and so does each call in a group: the code of other stages
+    has driven that of the kernel out of a small instruction cache.
     """
 
     call_cycles: float = field(default=0.0, metadata=setting("once for each call", unit="cycles"))
@@ -19,7 +20,10 @@ class KernelCost:
         default=1.0, metadata=setting("what the kernel's own formula says is multiplied by it", above_zero=True)
     )
     first_cycles: float = field(
-        default=0.0, metadata=setting("once for each layer, whose first call loads the kernel's code", unit="cycles")
+        default=0.0,
+        metadata=setting(
+            "for the first call of a layer, and each call in a group, which load the kernel's code", unit="cycles"
+        ),
     )
 
 

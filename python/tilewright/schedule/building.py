@@ -77,7 +77,7 @@ def build_schedule(
 
     Homes live as ``marks.home_marks`` says. Constants live throughout, and so do the buffers of records that a
     ``profiled`` and a ``guarded`` program write. With ``handed_over`` each layer hands its last store over to the next
-    layer where ``handover`` allows it; with ``groups`` none does.
+    layer where ``handover`` allows it; layers of ``groups`` do not.
     """
     tensors = _with_rings(_home_buffers(graph, homes, platform), groups)
     names = Names(set(tensors))
@@ -87,8 +87,9 @@ def build_schedule(
     marks = home_marks([_use_of(unit, layers, graph).touched for unit in units], homes)
     bodies = _bodies(layers, constants, platform, names)
     if handed_over:
-        assert not groups, "layers of a group copy nothing, so no store can be handed over"
-        bodies = hand_over(layers, bodies, frozenset(constants.buffers), marks.ends)
+        ends = {unit.first: marks.ends.get(number, ()) for number, unit in enumerate(units)}
+        in_groups = {number for group in groups for number in group.layers}
+        bodies = hand_over(layers, bodies, frozenset(constants.buffers), ends, in_groups)
     grouped = {unit.first: build_group(unit.group, [bodies[at] for at in unit.numbers]) for unit in units if unit.group}
     built = _Built(layers, units, bodies, grouped)
     overlaps = find_overlaps(built.uses(tensors, graph, homes), homes, graph)

@@ -27,6 +27,7 @@ from tilewright.plan import (
     Loop,
     Operand,
     Runs,
+    Split,
     Step,
     Wait,
     kernel_steps,
@@ -149,7 +150,13 @@ def _renamed_kernel(kernel: Kernel, names: Mapping[str, str]) -> Kernel:
         maps=tuple(_renamed(axes, names) for axes in kernel.maps),
         reduction=tuple(names.get(name, name) for name in kernel.reduction),
         stores=replace(kernel.stores, walk=tuple(names.get(name, name) for name in kernel.stores.walk)),
+        split=None if kernel.split is None else _renamed_split(kernel.split, names),
     )
+
+
+def _renamed_split(split: Split, names: Mapping[str, str]) -> Split:
+    axes = (replace(axis, range=_renamed((axis.range,), names)[0]) for axis in split.axes)
+    return replace(split, dimension=names.get(split.dimension, split.dimension), axes=tuple(axes))
 
 
 def _renamed_operand(operand: Operand, names: Mapping[str, str]) -> Operand:

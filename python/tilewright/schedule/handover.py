@@ -33,14 +33,18 @@ def hand_over(
     built: Sequence[BuiltLayer],
     constants: Set[str],
     ends: Mapping[int, Sequence[str]],
+    in_groups: Set[int] = frozenset(),
 ) -> list[BuiltLayer]:
     """The layers as built, but each awaits the last store of the layer before it, where this takes no more room.
 
     ``constants`` are the names of buffers that no layer writes, ``ends`` gives for each layer the homes whose lives
-    end with it: a store into such a home must be complete when the layer ends, so it stays where it is.
+    end with it: a store into such a home must be complete when the layer ends, so it stays where it is. So do the
+    stores of layers whose numbers are ``in_groups``: a group awaits them block by block.
     """
     found = list(built)
     for number in range(1, len(built)):
+        if {number - 1, number} & in_groups:
+            continue
         store = _last_store(layers[number - 1], found[number - 1])
         if store is None or not layers[number].problem.moves or store.home in ends.get(number - 1, ()):
             continue

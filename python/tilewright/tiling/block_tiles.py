@@ -29,14 +29,15 @@ class BlockCopies:
 
 
 def may_run_in_blocks(problem: TilingProblem) -> bool:
-    """Whether the tiles of a layer in a group may travel: straight between home and core, over links of single bytes.
+    """Whether the tiles of a layer in a group may travel: over links of single bytes.
 
-    Tiles, slots and a level that the user gives are those of a layer alone.
+    Tiles, slots and a level that the user gives are those of a layer alone. Operands far from the core do not travel
+    in groups; whether one does is not known here, since rows between stages stay near the core.
     """
     given = problem.has_given_tiles or problem.level
     links = [operand.link for operand in problem.operands if operand.link is not None]
     is_plain = all(link.align_bytes == link.round_up_bytes == 1 for link in links)
-    return not given and is_plain and not any(operand.far_links for operand in problem.operands)
+    return not given and is_plain
 
 
 def copies_of(problem: TilingProblem, position: int, blocks: Index) -> BlockCopies:

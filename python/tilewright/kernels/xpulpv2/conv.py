@@ -10,7 +10,16 @@ import numpy as np
 from tilewright.graph import Array, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Int32
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, steps_product, words
-from tilewright.kernels.kernel import ConstantOperand, CyclesOf, Declaration, Kernel, KernelChoice, ScratchOf, TileSteps
+from tilewright.kernels.kernel import (
+    HEIGHT,
+    ConstantOperand,
+    CyclesOf,
+    Declaration,
+    Kernel,
+    KernelChoice,
+    ScratchOf,
+    TileSteps,
+)
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, integer_conv, padded_extents
@@ -305,7 +314,12 @@ def _cycles(copies_words: bool) -> CyclesOf:
 
 _CONVS = {
     (width, beside): Kernel(
-        "tilewright_conv_xpulpv2", ConvXpulpv2, _cycles(beside), scratch=_scratch(width), likes=CONVOLUTION_ORDER
+        "tilewright_conv_xpulpv2",
+        ConvXpulpv2,
+        _cycles(beside),
+        group_ring_axes=frozenset({HEIGHT}),
+        likes=CONVOLUTION_ORDER,
+        scratch=_scratch(width),
     )
     for width in POINTER_BYTES
     for beside in (False, True)

@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.graph import Array
 from tilewright.kernels.c_structs import CStruct, CType, LineRule
 from tilewright.kernels.integer import steps_product, words
-from tilewright.kernels.kernel import ConstantOperand, Declaration, Kernel, KernelChoice, Packing, TileSteps
+from tilewright.kernels.kernel import HEIGHT, ConstantOperand, Declaration, Kernel, KernelChoice, Packing, TileSteps
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.requantization import Finish, LayerLimits, Rule
 from tilewright.kernels.scalar.geometry import PlaneWindows
@@ -180,7 +180,12 @@ def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
 
 
 _DEPTHWISE = Kernel(
-    "tilewright_depthwise_xpulpv2", DepthwiseXpulpv2, _cycles, scratch=_scratch, likes=CONVOLUTION_ORDER
+    "tilewright_depthwise_xpulpv2",
+    DepthwiseXpulpv2,
+    _cycles,
+    group_ring_axes=frozenset({HEIGHT}),
+    likes=CONVOLUTION_ORDER,
+    scratch=_scratch,
 )
 
 
