@@ -14,11 +14,13 @@ from onnx.reference import ReferenceEvaluator
 from support.firmware import build_riscv
 from support.gvsoc import PLATFORM
 from support.interpreted import WAYS, interpreted, needs_interpreter, run, spoilt_interpreter
+from support.inverted_blocks import COLUMNS, NARROW, ROWS, inverted_blocks
 from support.many_cores import MODELS
-from support.onnx_models import ModelBuilder
+from support.onnx_models import ModelBuilder, runtime_outputs
 from tilewright.base.resources import runtime_dir
 from tilewright.cli import main
 from tilewright.kernels.gcc_options import LIBRARY_OPTIONS
+from tilewright.plan import Layer
 from tilewright.plan.json import loads
 from tilewright.tools.golden import GoldenRequest, golden_files
 from tilewright.tools.simulate import simulate
@@ -32,9 +34,11 @@ NETWORKS = {
     "activations": ("1e-5:1e-4", ("l1=16000",), "double"),
     "deeploy_residual": ("0:0", ("l1=8192", "l2=4500", "l2_constants=1"), "single"),
     "float_mixture": ("1e-5:1e-4", ("l1=8192",), "double"),
+    "inverted": ("0:0", ("l1=8000", "l2=2500", "l3_tensors=1"), "single"),
 }
 """Network to tolerance, pools and buffering; no constant fits one byte of l2, so that all of them live in l3.
 
+In 2,500 bytes of l2 and one of l3_tensors layers one by one do not fit.
 In 4,500 bytes of l2 there is no room for all tensors, so that some travel to and from HyperRAM.
 """
 
@@ -65,7 +69,7 @@ def firmware(model: str, folder: Path, models: Path = MODELS) -> Path:
     return build_riscv(platform, sources, folder / "program.elf")
 
 
-@pytest.mark.parametrize("model", [name for name in NETWORKS if name != "activations"])
+@pytest.mark.parametrize("model", [name for name in NETWORKS if name not in ("activations", "inverted")])
 def test_stored_outputs_in_every_order(model: str, tmp_path: Path) -> None:
     elf = firmware(model, tmp_path)
     found = set()
@@ -121,6 +125,28 @@ def test_activations_of_floats(tmp_path: Path) -> None:
     activations(tmp_path / "models" / "activations")
     done = run(firmware("activations", tmp_path, tmp_path / "models"))
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+
+
+def inverted(folder: Path) -> Path:
+    """The network of ``inverted_blocks``, with vectors of ONNX Runtime."""
+    model = inverted_blocks()
+    folder.mkdir(parents=True)
+    onnx.save(model, folder / "network.onnx")
+    feeds = {"x": np.random.default_rng(6).integers(-128, 128, (1, NARROW, ROWS, COLUMNS)).astype(np.int8)}
+    np.savez(folder / "inputs.npz", **feeds)
+    np.savez(folder / "outputs.npz", y=runtime_outputs(model, feeds)["y"])
+    return folder
+
+
+def test_groups_of_layers_in_every_order(tmp_path: Path) -> None:
+    """All cores share the blocks of each stage; no map between the layers exists as a whole."""
+    inverted(tmp_path / "models" / "inverted")
+    elf = firmware("inverted", tmp_path, tmp_path / "models")
+    plan = loads((tmp_path / "net_plan.json").read_text(encoding="utf-8"))
+    assert any(isinstance(step, Layer) and len(step.stages) == 3 for step in plan.program)
+    for options in WAYS.values():
+        done = run(*options, elf)
+        assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
 
 
 def test_a_wrong_product_of_floats_fails_the_network(tmp_path: Path) -> None:

@@ -269,14 +269,14 @@ def test_only_the_pools_that_must_grow_are_named() -> None:
         plan_model(CompileOptions(model, "qemu-virt-rv32", "digits", pools=sizes))
 
     with pytest.raises(TilewrightError, match="pool 'flash' needs at least 15,344 bytes for constants"):
-        plan(l1=2000, sram=1000, flash=100)
+        plan(l1=1400, sram=1000, flash=100)
     with pytest.raises(TilewrightError) as caught:
-        plan(l1=2000, sram=1000, flash=15344)
-    assert "pool 'sram' needs 1,520 bytes" in caught.value.what
+        plan(l1=1400, sram=1000, flash=15344)
+    assert "pool 'sram' needs 1,024 bytes" in caught.value.what
     assert "'l1'" not in caught.value.what
     assert "'flash'" not in caught.value.what
-    assert sizes_in(caught.value) == {"sram": 1520}
-    plan(l1=2000, sram=1520, flash=15344)
+    assert sizes_in(caught.value) == {"sram": 1024}
+    plan(l1=1400, sram=1024, flash=15344)
 
 
 def test_tiles_are_chosen_once_for_other_sizes_of_a_pool_without_tiles(monkeypatch: pytest.MonkeyPatch) -> None:

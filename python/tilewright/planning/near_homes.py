@@ -8,7 +8,7 @@ leave free what is missing, and the tensors are chosen again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tilewright.fusion.cover import NEARLY_AS_FAST
 from tilewright.fusion.group import Group
@@ -17,6 +17,7 @@ from tilewright.placement import DoesNotFit
 from tilewright.plan.lifetimes import layer_at
 from tilewright.planning.decide import Decider, cost_of
 from tilewright.planning.decisions import Decisions
+from tilewright.planning.far_room import far_room
 from tilewright.planning.near_groups import RowGroups, row_groups
 from tilewright.planning.near_stays import NearSearch, NearTensors, near_tensors
 from tilewright.planning.prepare import Prepared
@@ -30,22 +31,37 @@ from tilewright.storage.homes import near_home
 ROUNDS = 12
 """How often tensors are chosen at most."""
 
+NEARLY_AS_FAST_ON_CORES = 1.01
+"""``NEARLY_AS_FAST`` where several cores share calls, whose copies run beside kernels."""
+
 PRICES = (128, 16, 4, 1)
 """Quarters of a cycle that a byte moved is worth where groups are chosen; the first that is nearly as fast counts."""
 
 
-def with_near_tensors(decider: Decider, most: int | None = None) -> Planned | None:
+@dataclass(frozen=True, slots=True)
+class _Short:
+    """What found no place: bytes of a pool that are missing, and the number of the layer at the peak."""
+
+    pool: str
+    missing: int
+    number: int
+
+
+def with_near_tensors(decider: Decider, most: int | None = None, crowded: str = "") -> Planned | None:
     """A plan in which tensors stay near the core and that costs at most ``most``; None if there is none.
 
     Without ``most``, where tensors that all travel find no place, any cost will do. Nothing stays where the user asks
     for the fewest bytes of pools, or chooses tiles by another strategy than predicted cost. With groups the plan may
-    take ``NEARLY_AS_FAST`` times the cycles, if it moves fewer bytes.
+    take a few per cent more cycles, if it moves fewer bytes. ``crowded`` is a pool that is too small for the tensors
+    that live there: so many of them stay, or are rings in groups, that the others have room.
     """
     if not _may_stay(decider):
         return None
-    search = NearSearch(decider, near_tensors(decider.prepared, decider.platform))
+    far = far_room(decider, crowded) if crowded else None
+    search = NearSearch(decider, near_tensors(decider.prepared, decider.platform), far=far)
     whole = search.cheapest({})
     apart = _first_placed(search, None, most)
+    search.far = far
     groups = row_groups(decider, search.room) if _some_travel(whole, decider) else None
     if groups is None or not any(groups.found.values()):
         return apart
@@ -63,30 +79,37 @@ def _first_placed(search: NearSearch, groups: RowGroups | None, most: int | None
     limit = None if most is None else most if groups is None else most * _leeway(decider)
     for _ in range(ROUNDS):
         near = search.cheapest(reserved) if groups is None else _nearly_as_fast(search, reserved)
-        is_wanted = bool(near.roots) if groups is None else near.has_groups
-        if not is_wanted or (limit is not None and near.cost[0] > limit):
+        if near is None or not (near.roots if groups is None else near.has_groups):
+            return None
+        if limit is not None and near.cost[0] > limit:
             return None
         found = _realised(near, groups, search.pool, decider)
         if isinstance(found, Planned):
             return found
-        if found is None:
+        if found.pool == search.pool:
+            reserved[found.number] = reserved.get(found.number, 0) + found.missing
+        elif search.far is not None and found.pool == search.far.pool:
+            search.far = replace(search.far, size_bytes=search.far.size_bytes - found.missing)
+        else:
+            # Another pool is too small: nothing that leaves more room in these helps.
             return None
-        number, missing = found
-        reserved[number] = reserved.get(number, 0) + missing
     return None
 
 
 def _leeway(decider: Decider) -> float:
-    return NEARLY_AS_FAST if decider.options.objective is Objective.CYCLES else 1
+    """How many times the cycles a plan may take that moves fewer bytes."""
+    if decider.options.objective is not Objective.CYCLES:
+        return 1.0
+    return NEARLY_AS_FAST if decider.platform.core.count == 1 else NEARLY_AS_FAST_ON_CORES
 
 
-def _nearly_as_fast(search: NearSearch, reserved: Mapping[int, int]) -> NearTensors:
+def _nearly_as_fast(search: NearSearch, reserved: Mapping[int, int]) -> NearTensors | None:
     """Of tensors that stay, and groups, that are nearly as fast as the fastest, those that move the fewest bytes."""
     fastest = search.cheapest(reserved)
-    if search.decider.options.objective is not Objective.CYCLES:
+    if fastest is None or search.decider.options.objective is not Objective.CYCLES:
         return fastest
-    others = (search.cheapest(reserved, price) for price in PRICES)
-    return next((item for item in others if item.cost[0] <= fastest.cost[0] * NEARLY_AS_FAST), fastest)
+    others, most = (search.cheapest(reserved, price) for price in PRICES), fastest.cost[0] * _leeway(search.decider)
+    return next((item for item in others if item is not None and item.cost[0] <= most), fastest)
 
 
 def _moved_bytes(planned: Planned) -> int:
@@ -99,18 +122,13 @@ def _may_stay(decider: Decider) -> bool:
     return by_cost and near_home(decider.platform) is not None
 
 
-def _some_travel(near: NearTensors, decider: Decider) -> bool:
+def _some_travel(near: NearTensors | None, decider: Decider) -> bool:
     """Whether intermediate tensors travel, so that groups may save copies."""
-    return any(item.root not in near.roots for item in travelling(decider.prepared))
+    return near is None or any(item.root not in near.roots for item in travelling(decider.prepared))
 
 
-def _realised(
-    near: NearTensors, groups: RowGroups | None, pool: str, decider: Decider
-) -> Planned | tuple[int, int] | None:
-    """The plan in which tensors stay; or the layer that found no place for all, and the bytes that it was short of.
-
-    None where another pool is too small: nothing that leaves more room near the core helps.
-    """
+def _realised(near: NearTensors, groups: RowGroups | None, pool: str, decider: Decider) -> Planned | _Short:
+    """The plan in which tensors stay, or the pool in which not all find a place."""
     rings = [name for part in near.parts if isinstance(part, RowGroup) for name in part.inside]
     roots = decider.prepared.homes.roots
     prepared = with_homes(
@@ -118,7 +136,7 @@ def _realised(
     )
     decisions = _decisions(near, groups, prepared, decider)
     ways: list[Decisions] = []
-    if decider.hands_over and not decisions.groups:
+    if decider.hands_over:
         ways.append(replace(decisions, hand_over=True))
     for way in (*ways, decisions):
         schedule = schedule_of(prepared, way, decider.platform, decider.options)
@@ -126,13 +144,11 @@ def _realised(
             return realise(schedule, way, decider.platform, decider.options)
         except DoesNotFit as overflow:
             diagnosis = overflow.diagnosis
-    if diagnosis.pool != pool:
-        return None
     where = layer_at(schedule.program, diagnosis.step) if diagnosis.step is not None else None
     names = unit_names(decisions)
-    sizes = [layer.choice.near_bytes.get(pool, 0) for layer in decisions.layers]
+    sizes = [layer.choice.near_bytes.get(diagnosis.pool, 0) for layer in decisions.layers]
     number = names.index(where) if where in names else sizes.index(max(sizes))
-    return number, max(1, diagnosis.missing)
+    return _Short(diagnosis.pool, max(1, diagnosis.missing), number)
 
 
 def _decisions(near: NearTensors, groups: RowGroups | None, prepared: Prepared, decider: Decider) -> Decisions:

@@ -19,8 +19,11 @@ from itertools import combinations, product
 from tilewright.base.errors import TilewrightError
 from tilewright.graph import Graph
 from tilewright.kernels.kernel import KernelChoice
+from tilewright.options import Objective
 from tilewright.plan import BufferKind
+from tilewright.planning.allowed_kernels import kernel_key
 from tilewright.planning.decide import Decider
+from tilewright.planning.far_room import FarRoom
 from tilewright.planning.prepare import Prepared
 from tilewright.planning.row_group import RowGroup
 from tilewright.planning.spill import at_homes, travelling, with_homes
@@ -29,6 +32,7 @@ from tilewright.schedule.tile_loops import ScheduledLayer
 from tilewright.storage.homes import Homes, near_home
 from tilewright.storage.overlaps import LayerUse, Overlap, find_overlaps, layer_use, raster_use
 from tilewright.tiling.alike import form
+from tilewright.tiling.cut_twice import with_blocks
 from tilewright.tiling.layer_facts import link_bytes
 from tilewright.tiling.problem import TILE_ALIGN_BYTES, TilingProblem
 
@@ -60,7 +64,8 @@ class Stay:
 
 @dataclass(frozen=True, slots=True)
 class NearTensors:
-    """The tensors that stay, with the layers beside them; ``cost`` in the unit of the objective, then bytes moved.
+    """The tensors that stay, with the layers beside them; ``cost`` in the unit of the objective, then in the other one
+    of cycles and bytes moved.
 
     Layers that run as a group stand together as one part.
     """
@@ -166,6 +171,7 @@ class NearSearch:
         alone: what was chosen for a layer beside which nothing stays, by its number.
         left: how often tiles may still be chosen.
         groups: layers that may run as a group, by the number of the first.
+        far: the room of all other tensors in their pool, where that pool is known to be too small; else None.
     """
 
     decider: Decider
@@ -181,6 +187,7 @@ class NearSearch:
     alone: dict[int, _Chosen] = field(default_factory=dict)
     left: int = MOST_CHOICES
     groups: Mapping[int, Sequence[RowGroup]] = field(default_factory=dict)
+    far: FarRoom | None = None
 
     def __post_init__(self) -> None:
         pool = near_home(self.decider.platform)
@@ -203,8 +210,8 @@ class NearSearch:
         have = self.decider.capacities[self.pool]
         return UNLIMITED if have is None else have
 
-    def cheapest(self, reserved: Mapping[int, int], price: int = 0) -> NearTensors:
-        """The tensors that stay and the groups, if any.
+    def cheapest(self, reserved: Mapping[int, int], price: int = 0) -> NearTensors | None:
+        """The tensors that stay and the groups, if any; None where the other tensors never have room.
 
         Args:
             reserved: bytes to be left free, by number of a layer.
@@ -221,6 +228,8 @@ class NearSearch:
                 known = behind[end].get(alive)
                 if known is None or way.rank(price) < known.rank(price):
                     behind[end][alive] = way
+        if not behind[-1]:
+            return None
         (way,) = behind[-1].values()
         taken = _ways_to(way)
         roots = sorted(root for item in taken for root in item.added)
@@ -230,7 +239,8 @@ class NearSearch:
         """The tensors that live behind a layer, with a way; ``ways`` are those before it."""
         born, dying = self.born[number], set(self.dying[number])
         for (alive, way), added in product(ways.items(), _subsets(born)):
-            chosen = self._beside(number, alive | added, reserved)
+            far = UNLIMITED if self.far is None else self.far.left(number, number + 1, alive | added)
+            chosen = None if far < 0 else self._beside(number, alive | added, reserved, far)
             if chosen is None or chosen.layer is None:
                 continue
             cost = (way.cost[0] + chosen.cost[0], way.cost[1] + chosen.cost[1])
@@ -244,6 +254,8 @@ class NearSearch:
         free = self.room - max(reserved.get(number, 0) for number in range(first, end))
         for (alive, way), added in product(ways.items(), _subsets(born)):
             living = alive | added
+            if self.far is not None and self.far.left(first, end, living | group.rings) < 0:
+                continue
             crossing = [item for item in group.crossings if item.root not in living]
             size = group.interval.size_bytes + sum(item.size_bytes for item in crossing)
             if size + sum(self.sizes[root] for root in living) <= free:
@@ -251,39 +263,49 @@ class NearSearch:
                 cost = sum(item[0] for item in prices), sum(item[1] for item in prices)
                 yield living - dying, _Way(cost, (way, group), added, way.groups + 1)
 
-    def _beside(self, number: int, living: Roots, reserved: int) -> _Chosen | None:
-        """The best tiles of a layer beside living tensors, and beside reserved bytes; None if there are none."""
-        if not living:
+    def _beside(self, number: int, living: Roots, reserved: int, far: int) -> _Chosen | None:
+        """The best tiles of a layer beside living tensors, and beside reserved bytes; None if there are none.
+
+        Larger tiles that pass through the pool of the other tensors take at most ``far`` bytes of it.
+        """
+        far = far if self.far is not None and self._passes(number, self.far.pool) else UNLIMITED
+        if not living and far == UNLIMITED:
             return self._alone(number)
         room = self.room - reserved - sum(self.sizes[root] for root in living)
         own = living & self.uses[number]
         for item in self.shared[number]:
             if item.roots <= living:
-                found = self._chosen(number, own, room + item.size_bytes)
+                found = self._chosen(number, own, room + item.size_bytes, far)
                 if found is not None and _may_share(item, found.layer):
                     return found
-        return self._chosen(number, own, room)
+        return self._chosen(number, own, room, far)
+
+    def _passes(self, number: int, pool: str) -> bool:
+        """Whether tiles of a layer pass through a pool."""
+        ways = self.decider.prepared.problems[number]
+        return any(pool in operand.between for way in ways for operand in way.operands)
 
     def _alone(self, number: int) -> _Chosen:
         """The best tiles of a layer beside nothing."""
         if number not in self.alone:
             layer = self.decider.choose(number, self.decider.capacities)
-            self.alone[number] = _Chosen(UNLIMITED, layer=layer, cost=_cost(layer))
+            self.alone[number] = _Chosen(UNLIMITED, layer=layer, cost=self._cost(layer))
         return self.alone[number]
 
-    def _chosen(self, number: int, own: Roots, room: int) -> _Chosen | None:
+    def _chosen(self, number: int, own: Roots, room: int, far: int) -> _Chosen | None:
         problems, key = self._problems(number, own)
-        known = self.known.setdefault(key, [])
+        known = self.known.setdefault((key, far), [])
         found = next((item for item in known if item.room >= room >= item.near_bytes), None)
         if found is None:
             if room < 0 or not self.left:
                 return None
             self.left -= 1
-            found = self._fresh(problems, room)
+            found = self._fresh(problems, room, far)
             known.append(found)
         if found.layer is None:
             return None
-        layer = ScheduledLayer(problems[found.taken], found.layer.choice, found.layer.others)
+        problem = with_blocks(problems[found.taken], found.layer.problem.blocks)
+        layer = ScheduledLayer(problem, found.layer.choice, found.layer.others)
         return _Chosen(found.room, found.near_bytes, found.taken, layer, found.cost)
 
     def _problems(self, number: int, own: Roots) -> tuple[Sequence[TilingProblem], Hashable]:
@@ -295,17 +317,26 @@ class NearSearch:
             self.problems[number, own] = problems, form(problems) or (number, own)
         return self.problems[number, own]
 
-    def _fresh(self, problems: Sequence[TilingProblem], room: int) -> _Chosen:
+    def _fresh(self, problems: Sequence[TilingProblem], room: int, far: int) -> _Chosen:
+        limits = {**self.decider.capacities, self.pool: room}
+        if self.far is not None and far != UNLIMITED:
+            limits[self.far.pool] = far
         try:
-            layer = self.decider.chosen(problems, {**self.decider.capacities, self.pool: room})
+            layer = self.decider.chosen(problems, limits)
         except TilewrightError:
             # Too large, or not possible with the tiles and slots that the user gives.
             return _Chosen(room)
         near_bytes = layer.choice.near_bytes.get(self.pool, 0)
         if near_bytes > room:
             return _Chosen(room)
-        taken = next(number for number, problem in enumerate(problems) if problem is layer.problem)
-        return _Chosen(room, near_bytes, taken, layer, _cost(layer))
+        taken = [kernel_key(problem) for problem in problems].index(kernel_key(layer.problem))
+        return _Chosen(room, near_bytes, taken, layer, self._cost(layer))
+
+    def _cost(self, layer: ScheduledLayer) -> tuple[int, int]:
+        """What a layer's tiles cost in the unit of the objective, then in the other one of cycles and bytes moved."""
+        if self.decider.options.objective is Objective.BYTES_MOVED:
+            return layer.choice.cost, layer.choice.predicted_cycles
+        return layer.choice.cost, sum(link_bytes(layer.problem, layer.choice).values())
 
     def _shared(self) -> Iterator[list[_Shared]]:
         """For each layer the outputs that may lie over an input if both stay, the most bytes first."""
@@ -345,11 +376,6 @@ def _may_share(item: _Shared, layer: ScheduledLayer | None) -> bool:
         return False
     travels = any(operand.link is not None and operand.tensor is not None for operand in problem.operands)
     return not item.uncut or (dict(steps) == problem.extents and not travels)
-
-
-def _cost(layer: ScheduledLayer) -> tuple[int, int]:
-    """What a layer's tiles cost in the unit of the objective, and the bytes that they move."""
-    return layer.choice.cost, sum(link_bytes(layer.problem, layer.choice).values())
 
 
 def _subsets(roots: Sequence[str]) -> Iterator[Roots]:

@@ -121,6 +121,7 @@ def first_that_fits(decider: Decider) -> Planned:
 
     Where tensors that travel have several pools to live in, some leave the pool that is too small (``spill``);
     where they may stay near the core, those do that save cycles, or without which the pool has room (``near_homes``).
+    Layers run as groups where no tensor can leave the pool, or where that costs less than tensors that leave.
     Where constants find no place after all this, some layers get kernels with smaller ones (``lean_constants``).
     Raises TileOverflow for a layer without tiles that fit, and the last DoesNotFit where no remedy is left.
     """
@@ -138,17 +139,24 @@ def first_that_fits(decider: Decider) -> Planned:
 
 def _with_these_kernels(decider: Decider) -> Planned:
     room: Room = {}
+    first, crowded = decider, ""
     while True:
         found = _in_these_homes(decider)
         if isinstance(found, Planned):
-            return with_near_tensors(decider, cost_of(found.layers)) or found
+            planned = with_near_tensors(decider, cost_of(found.layers)) or found
+            grouped = with_near_tensors(first, cost_of(planned.layers), crowded) if crowded else None
+            return grouped or planned
         relieved = with_near_tensors(decider)
         if relieved is not None:
             return relieved
+        crowded = crowded or found.overflow.diagnosis.pool
         placement = decider.options.placement
         spilt = spilled(decider.prepared, decider.platform, found.schedule, found.overflow, room, placement)
         if spilt is None:
-            raise found.overflow
+            grouped = with_near_tensors(first, crowded=crowded)
+            if grouped is None:
+                raise found.overflow
+            return grouped
         prepared, room = spilt
         decider = replace(decider, prepared=prepared, known={})
 
