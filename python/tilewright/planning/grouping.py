@@ -110,7 +110,7 @@ def groupings_of(decisions: Decisions, decider: Decider) -> list[Grouping]:
 
     Empty where the user wants none, or where layers copy tiles.
     """
-    possible = not any(layer.problem.moves for layer in decisions.layers)
+    possible = not any(layer.problem.moves or layer.problem.cores > 1 for layer in decisions.layers)
     require_groups(decider.options, possible=possible)
     if decider.options.groups is Groups.OFF or not possible:
         return []
