@@ -199,6 +199,8 @@ void tilewright_depthwise_xpulpv2(const struct tilewright_depthwise_xpulpv2_attr
     plane.down = is_wide ? a->strides[1] : a->strides[0] * windows.pitch;
     plane.across = is_wide ? a->strides[0] * windows.pitch : a->strides[1];
     plane.rows = out->extent[inner];
+    plane.out_down = out->stride[inner];
+    plane.out_across = out->stride[outer];
     /* Taps of two columns lie in one word if the fourth weight is padding. */
     const int32_t lines = out->extent[outer];
     const int has_pairs =
@@ -231,8 +233,6 @@ void tilewright_depthwise_xpulpv2(const struct tilewright_depthwise_xpulpv2_attr
                 if (row_words == TILEWRIGHT_ROW_WORDS) {
                     plane.shift = constants[3];
                 }
-                plane.out_down = out->stride[inner];
-                plane.out_across = out->stride[outer];
                 if (out->ring_rows != 0) {
                     in_ring(&plane, y, offset, inner, lines, pairs, finished);
                 } else {
