@@ -22,7 +22,9 @@ from tilewright.plan.json import dumps, loads
 from tilewright.plan.lifetimes import lifetimes
 from tilewright.planning import retries
 from tilewright.planning.realise import Planned
+from tilewright.schedule import building
 from tilewright.schedule.building import Schedule
+from tilewright.schedule.handover import hand_over
 
 L1_BYTES = 2200
 
@@ -126,6 +128,23 @@ def test_others_wait_for_their_own(changes: dict[str, Any]) -> None:
     assert not check(plan)
     assert not any(isinstance(step, Wait) for step in body(plan, "two"))
     assert "one.a" in tokens(loop_of(plan, "one").body, Wait)
+
+
+def test_layers_of_a_group_await_their_own_stores(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Any] = []
+
+    def noted(*given: Any) -> Any:
+        calls.append(given)
+        return hand_over(*given)
+
+    monkeypatch.setattr(building, "hand_over", noted)
+    found()
+    *given, in_groups = calls[-1]
+    alone = list(given[1])
+    assert in_groups == set()
+    assert hand_over(*given) != alone
+    for number in (0, 1):
+        assert hand_over(*given, {number}) == alone
 
 
 def test_where_gaps_leave_no_place_nothing_is_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
