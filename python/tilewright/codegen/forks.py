@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
-from tilewright.codegen.kernel_calls import JoinText, KernelText
+from tilewright.codegen.kernel_calls import KernelText
 from tilewright.codegen.steps import CopyText, StepText, WaitText
 from tilewright.plan import CopyStart, Kernel, Step, Wait
 
@@ -46,7 +46,8 @@ def joined(steps: Sequence[StepText], *, looped: bool) -> tuple[StepText, ...]:
     """The steps of a layer with a join behind each split call, and with ``AttributesText`` once before all calls.
 
     Attributes are copied while the first copies of the layer are under way. The join follows the copies that start
-    while the cores work; in a layer with several kernel steps the join follows its call at once.
+    while the cores work; in a layer with several kernel steps the join follows its call at once. Local calls have both
+    in their own block.
     """
     calls = [step for step in steps if isinstance(step, KernelText)]
     shared = [step for step in calls if step.split is not None and not step.is_local]
@@ -58,7 +59,7 @@ def joined(steps: Sequence[StepText], *, looped: bool) -> tuple[StepText, ...]:
         while len(calls) == 1 and end < len(found) and _is_inward(found[end]):
             end += 1
         assert call.split is not None
-        found.insert(end, JoinText(call.guard, call.split, call.tag))
+        found.insert(end, call.join(call.split))
     return tuple(found)
 
 

@@ -145,12 +145,14 @@ class KernelText(StepText):
             ),
             *call,
         )
-        if self.split is not None and self.is_local:
-            found = (*found, join_line(self.split, self.tag))
-        if not profiled:
-            return found
-        ends = (_KERNEL_ENDS,) if self.split is None or self.is_local else ()
-        return (_KERNEL_BEGINS, *found, *ends)
+        begins = (_KERNEL_BEGINS,) if profiled else ()
+        return (*begins, *found, *self._ends(profiled=profiled))
+
+    def _ends(self, *, profiled: bool) -> tuple[str, ...]:
+        """The lines behind the call; none where the end of a split call is a step of its own."""
+        if self.split is None:
+            return (_KERNEL_ENDS,) if profiled else ()
+        return self.join(self.split).lines(profiled=profiled) if self.is_local else ()
 
     def _local(self) -> tuple[str, ...]:
         """The declarations, and what is near the cores for this call alone."""
@@ -160,6 +162,10 @@ class KernelText(StepText):
     def near_cores(self, guard: str) -> AttributesText:
         """The copies of attributes and shapes that a split call needs near the cores."""
         return AttributesText(guard, self.attributes, self.members, self.shapes, self.tag)
+
+    def join(self, split: SplitText) -> JoinText:
+        """The end of the call, which cores share as ``split`` says."""
+        return JoinText(self.guard, split.cores, self.tag)
 
     def _start(self) -> tuple[str, ...]:
         split = self.split
@@ -239,15 +245,10 @@ class JoinText(StepText):
     measures: ClassVar[str] = "KERNELS"
 
     guard: str
-    split: SplitText
+    cores: int
     tag: str = ""
 
     def lines(self, *, profiled: bool) -> tuple[str, ...]:
         """The call of ``tilewright_split_join``; with ``profiled`` also the end of the kernel's measurement."""
-        join = join_line(self.split, self.tag)
+        join = f"tilewright_split_join(&split{self.tag}, {self.cores}u);"
         return (join, _KERNEL_ENDS) if profiled else (join,)
-
-
-def join_line(split: SplitText, tag: str) -> str:
-    """The call that ends a split call."""
-    return f"tilewright_split_join(&split{tag}, {split.cores}u);"
