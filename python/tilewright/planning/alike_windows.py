@@ -139,7 +139,6 @@ def _moved(group: RowGroup, names: Mapping[str, str], by: int) -> RowGroup:
         cost=group.cost,
         crossings=tuple(replace(item, root=names[item.root]) for item in group.crossings),
         made=names[group.made],
-        inside=frozenset(names[name] for name in group.inside),
         rings=frozenset(names[root] for root in group.rings),
     )
 

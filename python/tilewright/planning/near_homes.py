@@ -129,11 +129,8 @@ def _some_travel(near: NearTensors | None, decider: Decider) -> bool:
 
 def _realised(near: NearTensors, groups: RowGroups | None, pool: str, decider: Decider) -> Planned | _Short:
     """The plan in which tensors stay, or the pool in which not all find a place."""
-    rings = [name for part in near.parts if isinstance(part, RowGroup) for name in part.inside]
-    roots = decider.prepared.homes.roots
-    prepared = with_homes(
-        decider.prepared, decider.platform, dict.fromkeys((*near.roots, *(roots[name] for name in rings)), pool)
-    )
+    rings = [root for part in near.parts if isinstance(part, RowGroup) for root in part.rings]
+    prepared = with_homes(decider.prepared, decider.platform, dict.fromkeys((*near.roots, *rings), pool))
     decisions = _decisions(near, groups, prepared, decider)
     ways: list[Decisions] = []
     if decider.hands_over:

@@ -26,15 +26,13 @@ class RowGroup:
         cost: in the unit of the objective, then in the other one of cycles and bytes moved, without ``crossings``.
         crossings: tensors that the group reads and makes.
         made: the tensor that owns the bytes of the group's result.
-        inside: the tensors whose rows are in rings.
-        rings: the tensors that own the bytes of these.
+        rings: the tensors that own the bytes of those whose rows are in rings.
     """
 
     interval: Interval
     cost: tuple[int, int]
     crossings: tuple[Crossing, ...]
     made: str
-    inside: frozenset[str]
     rings: frozenset[str]
 
     @property

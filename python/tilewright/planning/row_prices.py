@@ -86,7 +86,7 @@ class RowPrices:
         interval = Interval(grown.first, grown.end, (elements,) * len(grown.stages), size, cycles)
         cost = cost_of_rows(options, cycles, moved)
         rings = frozenset(roots[name] for name in grown.rings)
-        return RowGroup(interval, cost, tuple(crossings), roots[last], frozenset(grown.rings), rings)
+        return RowGroup(interval, cost, tuple(crossings), roots[last], rings)
 
     def _may_be_near(self, rings: Iterable[str]) -> bool:
         """Whether the user says of no tensor that it has a home elsewhere, or an address."""
