@@ -232,6 +232,4 @@ def _may_be_ring(problem: TilingProblem, operand: TileOperand, axis: int) -> boo
     places = [place for place, item in enumerate(operand.view) if item == axis]
     if axis != rows_axis(operand) or len(places) != 1:
         return False
-    return (
-        places[0] in kernel.ring_axes | kernel.kernel.group_ring_axes or kernel.stores.order is WriteOrder.ELEMENTWISE
-    )
+    return places[0] in kernel.ring_axes_in_groups or kernel.stores.order is WriteOrder.ELEMENTWISE

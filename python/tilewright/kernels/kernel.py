@@ -271,6 +271,11 @@ class KernelChoice:
         return self.kernel.ring_axes
 
     @property
+    def ring_axes_in_groups(self) -> frozenset[int]:
+        """The same where the ring lies between the layers of a group."""
+        return self.kernel.ring_axes | self.kernel.group_ring_axes
+
+    @property
     def stores(self) -> Stores:
         """The order in which the kernel writes, and the reads over which the write may lie."""
         return self.kernel.stores(self)
