@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from support.firmware import needs_host_compiler
 from support.host_runs import host_outputs
+from support.planned import groups
 from support.random_groups import random_rows
 from support.random_hourglass import random_hourglass
 from support.random_model import RandomModel
@@ -218,10 +219,6 @@ def outputs(found: Artifacts, model: RandomModel, folder: Path) -> dict[str, Arr
 
 def outputs_of(found: Artifacts, feeds: dict[str, Array], folder: Path) -> dict[str, Array]:
     return host_outputs(Generated(found.plan.name, found.plan, dict(found.files)), feeds, folder)
-
-
-def groups(plan: Plan) -> list[Layer]:
-    return [step for step in plan.program if isinstance(step, Layer) and len(step.stages) > 1]
 
 
 def rings(plan: Plan) -> list[Buffer]:

@@ -9,17 +9,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.edits import on_step, same
 from support.firmware import needs_host_compiler
 from support.inverted_blocks import inverted_blocks
 from support.many_cores import platform_with
 from support.mutants import Subject, Verdicts, judge, outputs, subject
+from support.planned import groups
 from support.random_groups import random_columns, random_rows
 from support.random_model import RandomModel
 from tilewright.base.errors import TilewrightError
 from tilewright.check import Rule, check
 from tilewright.options import CompileOptions, Groups
 from tilewright.pipeline import compile_model, plan_model
-from tilewright.plan import Layer, Plan, kernel_steps
+from tilewright.plan import kernel_steps
 
 CORES = 8
 POOLS = ("l1=12000", "l2=2500", "l3_tensors=1")
@@ -44,10 +46,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def grouped(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Subject:
     folder = tmp_path_factory.mktemp("grouped")
     return subject(model, platform_with(CORES, folder), folder / "net", POOLS)
-
-
-def groups(plan: Plan) -> list[Layer]:
-    return [step for step in plan.program if isinstance(step, Layer) and len(step.stages) > 1]
 
 
 def test_stages_share_their_calls(grouped: Subject) -> None:
@@ -112,11 +110,8 @@ def test_a_split_of_other_rows_is_refused(grouped: Subject) -> None:
         for kernel in kernel_steps(layer.body):
             assert kernel.split is not None
             spoilt = replace(kernel, split=replace(kernel.split, chunk=kernel.split.chunk + 4))
-            (loop,) = layer.body
-            body = tuple(spoilt if step is kernel else step for step in loop.body)  # type: ignore[union-attr]
-            changed = replace(layer, body=(replace(loop, body=body),))
-            program = tuple(changed if step is layer else step for step in grouped.plan.program)
-            assert Rule.SPLIT in {item.rule for item in check(replace(grouped.plan, program=program))}
+            changed = on_step(grouped.plan, same(kernel), lambda _, spoilt=spoilt: spoilt)
+            assert Rule.SPLIT in {item.rule for item in check(changed)}
             refused += 1
     assert refused >= 2
 

@@ -16,6 +16,7 @@ from support.firmware import needs_host_compiler
 from support.forced import late_tiles
 from support.mutants import Subject, Verdicts, judge, outputs, subject
 from support.onnx_models import ModelBuilder
+from support.planned import groups
 from support.random_groups import random_columns, random_rows
 from support.random_hourglass import random_hourglass
 from support.random_model import RandomModel
@@ -72,10 +73,6 @@ def networks(folder: Path) -> Iterator[tuple[Path, Subject]]:
     for number, (grown, seed, times) in enumerate(NETWORKS):
         model = stored(grown, seed, folder)
         yield model, near(model, folder, times, f"near{number}")
-
-
-def groups(plan: Plan) -> list[Layer]:
-    return [step for step in plan.program if isinstance(step, Layer) and len(step.stages) > 1]
 
 
 def moved(plan: Plan) -> int:

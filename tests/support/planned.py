@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tilewright.graph import Graph
 from tilewright.options import CompileOptions, Groups
-from tilewright.plan import Access, BufferKind, Core, InterfaceTensor, Link, Plan, Pool
+from tilewright.plan import Access, BufferKind, Core, InterfaceTensor, Layer, Link, Plan, Pool
 from tilewright.planning.prepare import prepare
 from tilewright.planning.realise import Planned
 from tilewright.planning.retries import search
@@ -99,3 +99,8 @@ def plan_of(graph: Graph, platform: Platform, found: Planned) -> Plan:
         io_in_pools=any(item.buffer in graph.inputs + graph.outputs for item in found.placements),
         profile=schedule.profile,
     )
+
+
+def groups(plan: Plan) -> list[Layer]:
+    """The layers of several stages."""
+    return [step for step in plan.program if isinstance(step, Layer) and len(step.stages) > 1]

@@ -12,6 +12,7 @@ from support.firmware import needs_host_compiler
 from support.host_runs import generated, host_outputs
 from support.integer_nodes import integers
 from support.onnx_models import ModelBuilder
+from support.planned import groups
 from tilewright.check import Rule, check
 from tilewright.options import build_options
 from tilewright.pipeline import compile_model
@@ -68,7 +69,7 @@ def test_the_same_bits_in_pools_of_all_sizes(tmp_path: Path, pads: tuple[int, ..
 
 def test_kept_rows_take_fewer_bytes_than_rings(tmp_path: Path) -> None:
     plan = generated(separable(), tmp_path, objective="bytes_used").plan
-    (group,) = (step for step in plan.program if isinstance(step, Layer) and len(step.stages) > 1)
+    (group,) = groups(plan)
     kept = [name for kernel in kernel_calls(group) for name in kernel.scratch if KEEPING in name_of(plan, kernel)]
     sizes = {buffer.name: buffer.size_bytes for buffer in plan.buffers}
     assert [sizes[name] for name in kept] == [2 * CHANNELS * COLUMNS] * 2
@@ -81,7 +82,7 @@ def test_kept_rows_take_fewer_bytes_than_rings(tmp_path: Path) -> None:
 
 def test_scratch_with_rows_that_ends_with_each_block_is_refused(tmp_path: Path) -> None:
     plan = generated(separable(), tmp_path, objective="bytes_used").plan
-    (group,) = (step for step in plan.program if isinstance(step, Layer) and len(step.stages) > 1)
+    (group,) = groups(plan)
     kernel = next(kernel for kernel in kernel_calls(group) if KEEPING in name_of(plan, kernel))
     (scratch,) = kernel.scratch
     (loop,) = (step for step in group.body if isinstance(step, Loop))
