@@ -23,7 +23,7 @@ from tilewright.plan.copies import copy_commands, link_commands
 from tilewright.platform.types import Platform
 from tilewright.tiling.candidates import MAXIMUM_CANDIDATES, candidate_steps, even_steps
 from tilewright.tiling.choice import NEARLY_AS_FAST, SHORTLIST, TilingOptions, choose_tiles
-from tilewright.tiling.cost import load_cycles, start_cycles
+from tilewright.tiling.cost import load_cycles, start_and_line_cycles
 from tilewright.tiling.footprint import moved_elements, needed_elements
 from tilewright.tiling.kernel_choice import cheapest_kernel
 from tilewright.tiling.layer_facts import layer_facts
@@ -314,7 +314,7 @@ def test_a_store_and_the_next_load_take_place_at_once() -> None:
         return float(cheapest_orders(problem, steps, counts, doubled=frozenset(doubled)).cycles[0])
 
     problem = problem_of(graph)
-    copied = sum(4 * (load_cycles(item, steps) - start_cycles(item, steps)) + 8 * 40 for item in problem.operands) / 2
+    copied = sum(4 * start_and_line_cycles(item, steps)[1] + 8 * 40 for item in problem.operands) / 2
     assert cycles(asynchronous=False) - cycles() == pytest.approx(float(copied[0]) * 3 / 4)
     assert cycles(0) == cycles(1) == cycles(0, 1) == cycles(asynchronous=False)
 

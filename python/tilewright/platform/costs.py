@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from tilewright.base.settings import setting
 
@@ -41,7 +42,7 @@ class Energy:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Costs:
     """What kernels and tile loops cost, as ``tilewright calibrate`` measured it."""
 
@@ -68,10 +69,12 @@ class Costs:
 
     def kernel(self, symbol: str) -> KernelCost:
         """The cost of a kernel by its C symbol."""
-        if not self.kernels:
-            return _UNMEASURED
-        known = dict(self.kernels)
+        known = self._by_key
         return known.get(kernel_key(symbol), known.get("default", _UNMEASURED))
+
+    @cached_property
+    def _by_key(self) -> dict[str, KernelCost]:
+        return dict(self.kernels)
 
 
 def kernel_key(symbol: str) -> str:

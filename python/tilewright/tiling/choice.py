@@ -26,6 +26,7 @@ from tilewright.tiling.footprint import Counts, Flags
 from tilewright.tiling.given import not_possible
 from tilewright.tiling.hints import IDLE_SHARE, idle_cores, idle_factor
 from tilewright.tiling.kept import kept_dimension
+from tilewright.tiling.least_costs import least_costs
 from tilewright.tiling.orders import Orders, cheapest_orders
 from tilewright.tiling.overflow import overflow
 from tilewright.tiling.problem import TilingProblem, tile_lengths
@@ -223,12 +224,17 @@ def _best(
     ways = [orders, *orders.alone()]
     evaluated = 0
     columns = {name: array.tolist() for name, array in field.steps.items()}
+    least = least_costs(problem, field, ways, options.objective)
+    cheapest = least.min(axis=0).tolist()
     for candidate in _ranking(problem, options, field, orders, search.tiles).tolist():
+        if search.is_beaten(cheapest[candidate]):
+            continue
         steps = {name: column[candidate] for name, column in columns.items()}
         near = bytes_near(problem, field, candidate, steps)
         if not fits_all(near, capacities):
             continue
-        search.evaluate(candidate, steps, near, ways)
+        alive = [orders for orders, cost in zip(ways, least[:, candidate], strict=True) if not search.is_beaten(cost)]
+        search.evaluate(candidate, steps, near, alive)
         evaluated += 1
         if options.strategy is not Strategy.COST or evaluated >= SHORTLIST:
             break
@@ -272,9 +278,16 @@ class _Search:
                 continue
             seen.add(order)
             spent = _spent(self.problem, steps, orders, candidate, self.kernels)
-            least = layer_cycles(self.problem.costs, spent, int(self.tiles[candidate]))
-            if not _is_beaten(self.best, self.options, least):
+            least = float(layer_cycles(self.problem.costs, spent, int(self.tiles[candidate])))
+            if self.options.objective is not Objective.CYCLES or not self.is_beaten(least):
                 self._score(candidate, steps, near, order, spent, int(orders.moved_bytes[candidate]))
+
+    def is_beaten(self, least_cost: float) -> bool:
+        """Whether a candidate that costs at least ``least_cost`` (cycles or bytes) is too dear to be taken."""
+        if self.best is None:
+            return False
+        spare = NEARLY_AS_FAST if self.options.objective is Objective.CYCLES else 1.0
+        return least_cost > self.best.score[0] * spare
 
     def _score(
         self,
@@ -291,7 +304,7 @@ class _Search:
             return
         plain = spent.plain + staged.cycles - staged.hidden
         spent = replace(spent, plain=plain, far_hidden=staged.hidden, far_ends=staged.ends)
-        cycles = layer_cycles(problem.costs, spent, int(self.tiles[candidate]))
+        cycles = float(layer_cycles(problem.costs, spent, int(self.tiles[candidate])))
         moved = moved_bytes + staged.link_bytes
         score = _score(options, cycles, moved_bytes + FAR_BYTES * staged.link_bytes, staged.near_bytes)
         copies = tuple(int(slots[candidate]) for slots in self.field.slots)
@@ -328,11 +341,6 @@ def _fewest_bytes(weighed: Sequence[tuple[float, _Scored]]) -> _Scored:
 def _kept(problem: TilingProblem, choice: TileChoice) -> tuple[str, ...]:
     found = tuple(kept_dimension(problem, operand, choice.steps, choice.order) for operand in problem.operands)
     return found if any(found) else ()
-
-
-def _is_beaten(best: _Scored | None, options: TilingOptions, least_cycles: float) -> bool:
-    """Whether a candidate that needs at least ``least_cycles`` is too slow to be taken."""
-    return best is not None and options.objective is Objective.CYCLES and least_cycles > best.score[0] * NEARLY_AS_FAST
 
 
 def _ranking(problem: TilingProblem, options: TilingOptions, field: Field, orders: Orders, tiles: Counts) -> Counts:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Union
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,9 @@ from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
 
 Cycles = npt.NDArray[np.float64]
+
+OneOrAll = Union[float, Cycles]
+"""Cycles of one candidate, or of all candidates in an array."""
 
 Gaps = tuple[tuple[int, bool], ...]
 """What ``gaps_at_home`` says of an operand."""
@@ -57,17 +61,19 @@ def distinct_bytes(
 
 def load_cycles(operand: TileOperand, steps: Steps) -> Cycles:
     """Cycles of set-up and lines of one transfer of the largest tile, for each candidate; its bytes come on top."""
-    assert operand.link is not None
-    lines, _ = transfer_shape(operand, operand.link, steps)
-    besides = line_cycles(operand.link, lines, tile_bytes(operand, steps))
-    return np.asarray(start_cycles(operand, steps) + besides, dtype=np.float64)
+    starts, besides = start_and_line_cycles(operand, steps)
+    return starts + besides
 
 
-def start_cycles(operand: TileOperand, steps: Steps) -> Cycles:
-    """Cycles that the core spends on starting one transfer of the largest tile; no kernel can run meanwhile."""
+def start_and_line_cycles(operand: TileOperand, steps: Steps) -> tuple[Cycles, Cycles]:
+    """The two parts of ``load_cycles``: what the core spends on starting the transfer, and what lines take.
+
+    No kernel can run while the core starts a transfer.
+    """
     assert operand.link is not None
-    _, commands = transfer_shape(operand, operand.link, steps)
-    return np.asarray(commands * operand.link.setup_cycles, dtype=np.float64)
+    lines, commands = transfer_shape(operand, operand.link, steps)
+    starts = np.asarray(commands * operand.link.setup_cycles, dtype=np.float64)
+    return starts, line_cycles(operand.link, lines, tile_bytes(operand, steps))
 
 
 def rings_pay(problem: TilingProblem) -> bool:
@@ -90,22 +96,22 @@ def rings_pay(problem: TilingProblem) -> bool:
     return False
 
 
-def layer_cycles(costs: Costs, spent: Spent, tiles: int) -> float:
-    """Predicted cycles of a layer of ``tiles`` tiles.
+def layer_cycles(costs: Costs, spent: Spent, tiles: int | Counts) -> OneOrAll:
+    """Predicted cycles of a layer of ``tiles`` tiles, for one candidate or for all.
 
     Copies of operands with two slots (``spent.hidden`` and ``spent.far_hidden``) run while the core is busy. Such
     copies cost the cycles by which they exceed the core's busy cycles, and at least the cycles of one tile's copies:
     nothing runs beside the first copy in, or the last copy out. Copies of a tile run while the core begins the layer.
     """
     busy = spent.kernel + spent.starts + tiles * costs.tile_cycles
-    behind = max(spent.hidden + spent.far_hidden - busy, spent.hidden / tiles + spent.far_ends)
-    begin = max(costs.layer_cycles - (spent.plain / tiles if spent.runs_beside else 0.0), 0.0)
+    behind = np.maximum(spent.hidden + spent.far_hidden - busy, spent.hidden / tiles + spent.far_ends)
+    begin = np.maximum(costs.layer_cycles - (spent.plain / tiles if spent.runs_beside else 0.0), 0.0)
     return begin + busy + spent.plain + behind
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Cycles of one layer, by who spends them.
+    """Cycles of one layer, by who spends them; for one candidate, or in arrays for all.
 
     Attributes:
         kernel: cycles of all kernel calls.
@@ -118,9 +124,9 @@ class Spent:
     """
 
     kernel: float
-    starts: float
-    plain: float
-    hidden: float
+    starts: OneOrAll
+    plain: OneOrAll
+    hidden: OneOrAll
     runs_beside: bool
     far_hidden: float = 0.0
     far_ends: float = 0.0

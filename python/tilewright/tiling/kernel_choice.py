@@ -14,6 +14,7 @@ from tilewright.plan import KernelOffer
 from tilewright.tiling.choice import SURELY_FASTER, TileChoice, TilingOptions, choose_tiles
 from tilewright.tiling.cut_twice import ways_to_block
 from tilewright.tiling.field import Capacities
+from tilewright.tiling.least_costs import calls_cycles
 from tilewright.tiling.overflow import TileOverflow
 from tilewright.tiling.problem import TilingProblem
 
@@ -93,9 +94,3 @@ def _with_blocks(
         if choice.least_cost < best.choice.least_cost * share:
             best = replace(decision, problem=problem, choice=choice)
     return best
-
-
-def calls_cycles(problem: TilingProblem) -> float:
-    """Cycles of one call for the whole operator; calls for tiles are assumed to need no fewer together."""
-    steps = problem.extents
-    return problem.kernel_cycles(steps, problem.core_split(steps))

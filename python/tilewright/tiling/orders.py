@@ -12,7 +12,7 @@ from itertools import permutations
 
 import numpy as np
 
-from tilewright.tiling.cost import Cycles, distinct_bytes, load_cycles, start_cycles
+from tilewright.tiling.cost import Cycles, distinct_bytes, start_and_line_cycles
 from tilewright.tiling.footprint import Counts, Flags, Steps, rounds
 from tilewright.tiling.kept import ring_axis
 from tilewright.tiling.operand import TileOperand
@@ -172,8 +172,8 @@ def _load(
             possible = np.all([count == 1 for count in others], axis=0)
             kept[name] = np.where(possible, distinct_bytes(operand, steps, counts, extents, name), once)
     overlaps = np.asarray((tiles > 1) & (doubled and operand.link.asynchronous))
-    starts, bytes_per_cycle = start_cycles(operand, steps), operand.link.bytes_per_cycle
-    return _Load(operand, tiles, once, load_cycles(operand, steps), starts, bytes_per_cycle, overlaps, kept)
+    starts, besides = start_and_line_cycles(operand, steps)
+    return _Load(operand, tiles, once, starts + besides, starts, operand.link.bytes_per_cycle, overlaps, kept)
 
 
 def _bytes_once(load: _Load, order: tuple[str, ...], counts: Mapping[str, Counts]) -> Counts:
