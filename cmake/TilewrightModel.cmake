@@ -82,6 +82,7 @@ tilewright_add_model(<target>
   [INTERFACE <tensor>=<identifier>...] C name of an input or output, instead of what follows from its name in the model
   [STATIC_POOLS]                  the generated code defines pools as arrays; else the caller passes their addresses
   [IO_IN_POOLS]                   inputs and outputs lie in pools, at addresses of the plan; else the caller passes their addresses
+  [OUTPUTS_IN_POOLS]              outputs lie in pools, at addresses of the plan; the caller passes the addresses of inputs
   [STACK_BYTES <n>]               the most stack that a run may take: the header says it, and tilewright_check_firmware holds the program to it; 0 is what the platform's file says
   [CHECK_CONSTANTS]               the generated code has `<p>_check_constants`, which compares the constants with their CRC-32 in slices
   [WEIGHTS inside|external]       constants are part of the program, or lie in `<p>_weights.bin`, which `<p>_set_weights` takes at run time
@@ -103,7 +104,7 @@ function(tilewright_add_model target)
   cmake_parse_arguments(
     PARSE_ARGV 1
     arg
-    "QUANTIZED_IO;FLOAT_IO;STATIC_POOLS;IO_IN_POOLS;CHECK_CONSTANTS;GUARDS;PROTECT;PROFILE"
+    "QUANTIZED_IO;FLOAT_IO;STATIC_POOLS;IO_IN_POOLS;OUTPUTS_IN_POOLS;CHECK_CONSTANTS;GUARDS;PROTECT;PROFILE"
     "PLATFORM;NAME;BUFFERING;EFFORT;ALGORITHM;GROUPS;FEED;STACK_BYTES;WEIGHTS;MODEL;PLAN_LOCK;OPTIONS;PORT;OUTPUT_DIRECTORY"
     "POOLS;BUDGET;TYPES;DIMS;BOUND;STATE;SLIDE;OPERATORS;INTERFACE;OPERATOR_SOURCES"
   )

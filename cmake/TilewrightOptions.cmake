@@ -9,7 +9,7 @@ include_guard(GLOBAL)
 function(_tilewright_option_keywords prefix)
   set(
     ${prefix}_FLAG
-    "QUANTIZED_IO;FLOAT_IO;STATIC_POOLS;IO_IN_POOLS;CHECK_CONSTANTS;GUARDS;PROTECT;PROFILE"
+    "QUANTIZED_IO;FLOAT_IO;STATIC_POOLS;IO_IN_POOLS;OUTPUTS_IN_POOLS;CHECK_CONSTANTS;GUARDS;PROTECT;PROFILE"
     PARENT_SCOPE
   )
   set(
@@ -41,6 +41,7 @@ function(_tilewright_option_keywords prefix)
   set(${prefix}_ARGUMENT_INTERFACE --interface PARENT_SCOPE)
   set(${prefix}_ARGUMENT_STATIC_POOLS --static-pools PARENT_SCOPE)
   set(${prefix}_ARGUMENT_IO_IN_POOLS --io-in-pools PARENT_SCOPE)
+  set(${prefix}_ARGUMENT_OUTPUTS_IN_POOLS --outputs-in-pools PARENT_SCOPE)
   set(${prefix}_ARGUMENT_STACK_BYTES --stack-bytes PARENT_SCOPE)
   set(${prefix}_ARGUMENT_CHECK_CONSTANTS --check-constants PARENT_SCOPE)
   set(${prefix}_ARGUMENT_WEIGHTS --weights PARENT_SCOPE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What both programs of this example do with an image and with scores. */
+/* What the programs of this example do with an image and with scores. */
 #ifndef CLASSIFY_H
 #define CLASSIFY_H
 
@@ -35,8 +35,7 @@ static inline int judged(int correct)
 {
     printf("%d of %d images right, onnxruntime %d\n", correct, DIGITS_IMAGES,
            DIGITS_CORRECT_BY_ONNXRUNTIME);
-    printf("pools with inputs and outputs: l1 %u, sram %u bytes\n", DIGITS_POOL_L1_SIZE,
-           DIGITS_POOL_SRAM_SIZE);
+    printf("pools: l1 %u, sram %u bytes\n", DIGITS_POOL_L1_SIZE, DIGITS_POOL_SRAM_SIZE);
     return correct == DIGITS_CORRECT_BY_ONNXRUNTIME ? 0 : 1;
 }
 

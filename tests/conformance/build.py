@@ -169,34 +169,25 @@ int main(int count, char **words)
 
 def _model_function(model: Generated) -> str:
     prefix, plan = model.prefix, model.plan
-    if plan.io_in_pools:
-        return _placed_function(model)
     lines = [f"static int run_{prefix}(FILE *in, FILE *out)", "{", "    (void)in;"]
-    for group, items, source in (("inputs", plan.inputs, "read_exactly(in, "), ("outputs", plan.outputs, "fresh(")):
+    lines += ["    (void)read_exactly;", "    (void)fresh;"]
+    for item in plan.inputs if not plan.callers_inputs else ():
+        size = _size(prefix, "inputs", item)
+        lines.append(f"    if (fread({prefix}_input_{item.identifier}(), 1, {size}, in) != {size}) {{ return 94; }}")
+    passed = [("inputs", plan.callers_inputs, "read_exactly(in, "), ("outputs", plan.callers_outputs, "fresh(")]
+    for group, items, source in passed:
         if items:
             fields = ", ".join(
                 f".{item.identifier} = {source}{_size(prefix, group, item)}, {_storage(plan, item)})" for item in items
             )
             lines.append(f"    const struct {prefix}_{group} {group} = {{{fields}}};")
-    arguments = ", ".join(f"&{group}" for group, items in (("inputs", plan.inputs), ("outputs", plan.outputs)) if items)
+    arguments = ", ".join(f"&{group}" for group, items, _ in passed if items)
     lines.append(f"    const enum {prefix}_status status = {prefix}_run({arguments});")
     for item in plan.outputs:
-        lines.append(f"    fwrite(outputs.{item.identifier}, 1, {_size(prefix, 'outputs', item)}, out);")
-        lines.append(f"    free(outputs.{item.identifier});")
-    lines += [f"    free((void *)(uintptr_t)inputs.{item.identifier});" for item in plan.inputs]
-    return "\n".join([*lines, "    return (int)status;", "}"])
-
-
-def _placed_function(model: Generated) -> str:
-    """The same where inputs and outputs lie in the model's own pools."""
-    prefix, plan = model.prefix, model.plan
-    lines = [f"static int run_{prefix}(FILE *in, FILE *out)", "{", "    (void)read_exactly;", "    (void)fresh;"]
-    for item in plan.inputs:
-        size = _size(prefix, "inputs", item)
-        lines.append(f"    if (fread({prefix}_input_{item.identifier}(), 1, {size}, in) != {size}) {{ return 94; }}")
-    lines.append(f"    const enum {prefix}_status status = {prefix}_run();")
-    for item in plan.outputs:
-        lines.append(f"    fwrite({prefix}_output_{item.identifier}(), 1, {_size(prefix, 'outputs', item)}, out);")
+        address = f"outputs.{item.identifier}" if plan.callers_outputs else f"{prefix}_output_{item.identifier}()"
+        lines.append(f"    fwrite({address}, 1, {_size(prefix, 'outputs', item)}, out);")
+    lines += [f"    free(outputs.{item.identifier});" for item in plan.callers_outputs]
+    lines += [f"    free((void *)(uintptr_t)inputs.{item.identifier});" for item in plan.callers_inputs]
     return "\n".join([*lines, "    return (int)status;", "}"])
 
 

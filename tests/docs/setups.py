@@ -29,6 +29,7 @@ _POOLS = """
 static _Alignas(KWS_POOL_SRAM_ALIGN) uint8_t sram[KWS_POOL_SRAM_SIZE];
 static const struct kws_pools pools = {.sram = sram};
 """
+_AUDIO = "static float audio[KWS_INPUT_AUDIO_COUNT];\n"
 _WITH_DTCM = """
 name = "board"
 target = { kernels = ["scalar"] }
@@ -69,11 +70,12 @@ def share_pools(folder: Path) -> None:
         ("own", "host"),
         ("pinned", "board.toml", "--pool", "dtcm=4096@.dtcm"),
         ("io", "host", "--io-in-pools"),
+        ("result", "host", "--outputs-in-pools"),
     ):
         words = ["generate", "--model", "kws.onnx", "--name", "kws", "--platform", platform, *options]
         command = [sys.executable, "-m", "tilewright", *words, "--output-dir", f"generated {name}"]
         subprocess.run(command, cwd=folder, check=True, capture_output=True)
-        lines = _BUFFERS if name == "own" else _POOLS if name == "io" else ""
+        lines = {"own": _BUFFERS, "io": _POOLS, "result": _POOLS + _AUDIO}.get(name, "")
         (folder / f"{name}.h").write_text(f'#include "generated {name}/kws.h"\n{lines}', encoding="utf-8")
 
 

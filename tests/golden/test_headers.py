@@ -64,6 +64,7 @@ CASES: dict[str, tuple[dict[str, object], tuple[str, ...]]] = {
     "static_pools": ({"static_pools": True}, ("kws.h", "kws_pools.c")),
     "pinned_pools": ({"pools": ("tcm=96@.dtcm", "sram=4096@0x20000000")}, ("kws.h", "kws_layout.h")),
     "io_in_pools": ({"io_in_pools": True}, ("kws.h",)),
+    "outputs_in_pools": ({"outputs_in_pools": True}, ("kws.h",)),
     "io_in_static_pools": ({"io_in_pools": True, "static_pools": True}, ("kws.h",)),
 }
 

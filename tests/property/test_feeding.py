@@ -104,6 +104,17 @@ def test_random_networks_give_the_same_bits_however_they_are_fed(
 
 
 @needs_host_compiler
+@pytest.mark.parametrize("seed", [RINGED, 5, 8])
+def test_outputs_in_pools_have_the_same_bits(tmp_path: Path, seed: int) -> None:
+    path, feeds = random_model(seed, tmp_path)
+    (wanted,) = fed_outputs(built(compiled(path, tmp_path, feed="x0")), feeds, tmp_path / "passed", (1,))
+    placed = compiled(path, tmp_path, feed="x0", outputs_in_pools=True)
+    assert {item.buffer for item in placed.plan.outputs} <= {item.buffer for item in placed.plan.placements}
+    (got,) = fed_outputs(built(placed), feeds, tmp_path / "placed", (1,))
+    assert all(np.array_equal(wanted[name], got[name], equal_nan=True) for name in wanted)
+
+
+@needs_host_compiler
 def test_a_ring_with_a_row_less_gives_other_bits(tmp_path: Path) -> None:
     path, feeds = random_model(RINGED, tmp_path)
     assert differing(path, feeds, tmp_path, "x0", with_a_row_less) != []

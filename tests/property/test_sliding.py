@@ -188,6 +188,7 @@ def test_a_window_of_a_part_of_a_stride_is_refused(tmp_path: Path) -> None:
         ({"slide": {"z": 1}}, "SLIDE names 'z', which is no input"),
         ({"feed": "x"}, "FEED and SLIDE"),
         ({"io_in_pools": True, "static_pools": False}, "IO_IN_POOLS"),
+        ({"outputs_in_pools": True}, "OUTPUTS_IN_POOLS"),
         ({"profile": True}, "PROFILE"),
         ({"guards": True}, "GUARDS"),
         ({"groups": "off"}, "GROUPS"),

@@ -12,7 +12,7 @@ from tilewright.catalogue.evaluate import evaluate
 from tilewright.check import check
 from tilewright.graph import Graph
 from tilewright.options import Buffering, Order
-from tilewright.plan import RelationKind
+from tilewright.plan import RelationKind, callers_kinds
 from tilewright.storage.joining import plan_storage
 
 EFFORT = settings(
@@ -37,23 +37,24 @@ def random_inputs(graph: Graph) -> dict[str, np.ndarray]:
     networks(),
     st.sampled_from([None, 160, 400]),
     st.booleans(),
-    st.booleans(),
+    st.sampled_from([{}, {"io_in_pools": True}, {"outputs_in_pools": True}]),
     st.sampled_from([order.value for order in Order]),
     st.sampled_from([1, 8]),
 )
 def test_plans_compute_what_the_graph_says(
-    graph: Graph, l1_bytes: int | None, overlap: bool, io_in_pools: bool, order: str, cores: int
+    graph: Graph, l1_bytes: int | None, overlap: bool, interface: dict[str, bool], order: str, cores: int
 ) -> None:
     platform = near_platform() if l1_bytes is None else far_platform(4 * l1_bytes, asynchronous=overlap)
     platform = with_cores(platform, cores)
-    found = planned(graph, platform, buffering=Buffering.AUTO, io_in_pools=io_in_pools, order=order)
+    found = planned(graph, platform, buffering=Buffering.AUTO, order=order, **interface)
     plan = plan_of(graph, platform, found)
     assert check(plan) == []
     parts = any(item.kind is RelationKind.AT_OFFSET and item.offset_bytes for item in plan.relations)
     event(f"parts: {parts}, in place: {any(item.kind is RelationKind.TRAILS for item in plan.relations)}")
     inputs = random_inputs(graph)
     wanted = evaluate(graph, inputs)
-    stored = plan_storage(graph, platform, io_in_pools=io_in_pools).graph
+    callers = callers_kinds(**{"io_in_pools": False, "outputs_in_pools": False, **interface})
+    stored = plan_storage(graph, platform, callers=callers).graph
     got = Machine(plan, stored).run(inputs)
     for name in graph.outputs:
         np.testing.assert_array_equal(got[name], wanted[name])

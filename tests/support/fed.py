@@ -91,13 +91,18 @@ def driver(plan: Plan) -> str:
     ]
     if others:
         lines.append(f"struct net_inputs inputs = {{{', '.join(f'in{n}' for n in range(len(others)))}}};")
-    outputs = [_made(f"out{n}", str(_size(other))) for n, other in enumerate(plan.outputs)]
-    outputs.append(f"struct net_outputs outputs = {{{', '.join(f'out{n}' for n in range(len(plan.outputs)))}}};")
+    given = plan.callers_outputs
+    outputs = [_made(f"out{n}", str(_size(other))) for n, other in enumerate(given)]
+    if given:
+        outputs.append(f"struct net_outputs outputs = {{{', '.join(f'out{n}' for n in range(len(given)))}}};")
     made = [_made(f"pool{n}", f"NET_POOL_{pool}_SIZE".upper()) for n, pool in enumerate(pools)]
     made.append(f"struct net_pools pools = {{{', '.join(f'pool{n}' for n in range(len(pools)))}}};")
-    written = [f"fwrite(out{n}, 1, {_size(other)}, out); free(out{n});" for n, other in enumerate(plan.outputs)]
+    placed = [f"net_output_{other.identifier}({'&pools' if pools else ''})" for other in plan.outputs]
+    found = [f"out{n}" if given else address for n, address in enumerate(placed)]
+    written = [f"fwrite({found[n]}, 1, {_size(other)}, out);" for n, other in enumerate(plan.outputs)]
+    written += [f"free(out{n});" for n in range(len(given))]
     written += [f"free(pool{n});" for n in range(len(pools))]
-    arguments = [*(["&inputs"] if others else []), "&outputs", *(["&pools"] if pools else [])]
+    arguments = [*(["&inputs"] if others else []), *(["&outputs"] if given else []), *(["&pools"] if pools else [])]
     rows = item.shape[item.fed_axis or 0]
     return _MAIN.format(
         size=_size(item),

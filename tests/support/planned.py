@@ -96,7 +96,8 @@ def plan_of(graph: Graph, platform: Platform, found: Planned) -> Plan:
         layers=schedule.layers,
         pool_use=found.pool_use,
         kernel_sources=(),
-        io_in_pools=any(item.buffer in graph.inputs + graph.outputs for item in found.placements),
+        io_in_pools=any(item.buffer in graph.inputs for item in found.placements),
+        outputs_in_pools=any(item.buffer in graph.outputs for item in found.placements),
         profile=schedule.profile,
     )
 

@@ -87,8 +87,8 @@ def gather(plan: Plan) -> Facts:
             at, more = parents[at]
             total += more
         root[name], shift[name] = at, total
-    interface = {tensor.buffer for tensor in (*plan.inputs, *plan.outputs)}
-    callers = frozenset(name for name in buffers if root[name] in interface and not plan.io_in_pools)
+    interface = {tensor.buffer for tensor in (*plan.callers_inputs, *plan.callers_outputs)}
+    callers = frozenset(name for name in buffers if root[name] in interface)
     trails: dict[frozenset[str], tuple[Relation, ...]] = {}
     for item in plan.relations:
         if item.kind is RelationKind.TRAILS:

@@ -29,9 +29,9 @@ def check_placements(facts: Facts, log: Log) -> None:
 
 
 def _check_interface(facts: Facts, log: Log) -> None:
-    for tensor in (*facts.plan.inputs, *facts.plan.outputs):
+    for tensor in (*facts.plan.callers_inputs, *facts.plan.callers_outputs):
         name = tensor.buffer
-        if not facts.plan.io_in_pools and facts.root[name] != name and facts.root[name] not in facts.callers:
+        if facts.root[name] != name and facts.root[name] not in facts.callers:
             log.report(
                 Rule.CALLER_BUFFER, f"{name} is the caller's, yet a view of {facts.root[name]}", f"buffer {name}"
             )

@@ -58,6 +58,11 @@ class InterfaceText:
     address: str = ""
     rows: int = 0
 
+    @property
+    def is_passed(self) -> bool:
+        """Whether the caller passes the address of the whole tensor."""
+        return not self.address and not self.rows
+
 
 @dataclass(frozen=True, slots=True)
 class Required:
@@ -150,17 +155,15 @@ def storage_bytes(storage: Storage, item: InterfaceTensor) -> int:
     """Bytes that the caller allocates for a tensor, in whole words of links; 0 where these are its elements' bytes."""
     size = storage.buffers[item.buffer].size_bytes
     least = max(prod(item.shape) * int(np.dtype(item.dtype).itemsize), 1)
-    return size if size > least and not storage.plan.io_in_pools else 0
+    return size if size > least and item.buffer in storage.members else 0
 
 
 def signature(storage: Storage, inputs: list[InterfaceText], outputs: list[InterfaceText]) -> Signature:
     """The parameters of the run function and of accessors, and the pointers to check."""
     prefix = storage.prefix
     members: list[tuple[str, list[tuple[str, str]]]] = []
-    if not storage.plan.io_in_pools:
-        whole = [item for item in inputs if not item.rows]
-        members.append(("inputs", [(item.identifier, f"{item.macro}_ALIGN") for item in whole]))
-        members.append(("outputs", [(item.identifier, f"{item.macro}_ALIGN") for item in outputs]))
+    for side, items in (("inputs", inputs), ("outputs", outputs)):
+        members.append((side, [(item.identifier, f"{item.macro}_ALIGN") for item in items if item.is_passed]))
     if not storage.plan.static_pools:
         pools = [(pool.name, f"{prefix}_pool_{pool.name}_align".upper()) for pool in storage.pools]
         members.append(("pools", pools))

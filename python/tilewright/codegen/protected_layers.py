@@ -96,11 +96,10 @@ def protected_regions(storage: Storage, passed: str) -> tuple[tuple[str, str, bo
     """
     plan, macro = storage.plan, storage.prefix.upper()
     found = []
-    if not plan.io_in_pools:
-        for kind, tensors in (("input", plan.inputs), ("output", plan.outputs)):
-            for item in tensors:
-                size = f"{macro}_{kind}_{item.identifier}_SIZE".upper()
-                found.append((f"{kind}s->{item.identifier}", size, kind == "output"))
+    for kind, tensors in (("input", plan.callers_inputs), ("output", plan.callers_outputs)):
+        for item in tensors:
+            size = f"{macro}_{kind}_{item.identifier}_SIZE".upper()
+            found.append((f"{kind}s->{item.identifier}", size, kind == "output"))
     for pool in (*storage.pools, *storage.pinned_pools):
         address = f"{storage.prefix}_pool_{pool.name}" if plan.static_pools else f"{passed}{pool.name}"
         if pool.base is not None:

@@ -323,7 +323,7 @@ def instruction_bound(image: Image, code: Disassembly, plan: Plan) -> int:
 
 def _passed(plan: Plan) -> list[list[int]]:
     """The pointers in each struct that the caller passes: inputs, outputs, pools."""
-    counts = [] if plan.io_in_pools else [len(plan.inputs), len(plan.outputs)]
+    counts = [len(plan.callers_inputs), len(plan.callers_outputs)]
     if not plan.static_pools:
         used = {use.pool for use in plan.pool_use if use.used_bytes}
         counts.append(sum(pool.name in used and pool.access.value == "rw" and pool.base is None for pool in plan.pools))

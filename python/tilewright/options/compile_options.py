@@ -269,6 +269,13 @@ class CompileOptions:
             place=Place.CALL,
         ),
     )
+    outputs_in_pools: bool = field(
+        default=False,
+        metadata=option(
+            "outputs lie in pools, at addresses of the plan; the caller passes the addresses of inputs",
+            place=Place.CALL,
+        ),
+    )
     stack_bytes: int = field(
         default=0,
         metadata=option(

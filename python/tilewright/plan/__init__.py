@@ -14,6 +14,7 @@ from tilewright.plan.facts import (
 )
 from tilewright.plan.iteration import UNKNOWN_STORES, Dimension, Iteration, Stores, WriteOrder
 from tilewright.plan.memory import (
+    INTERFACE,
     Access,
     Buffer,
     BufferKind,
@@ -29,6 +30,7 @@ from tilewright.plan.memory import (
     RelationKind,
     Slide,
     StateTensor,
+    callers_kinds,
 )
 from tilewright.plan.program import (
     PLAN_FORMAT,
@@ -56,6 +58,7 @@ from tilewright.plan.program import (
 )
 
 __all__ = [
+    "INTERFACE",
     "PLAN_FORMAT",
     "UNKNOWN_STORES",
     "Access",
@@ -103,6 +106,7 @@ __all__ = [
     "Tradeoff",
     "Wait",
     "WriteOrder",
+    "callers_kinds",
     "kernel_steps",
     "loop_in",
     "steps_in",

@@ -28,6 +28,17 @@ class BufferKind(Enum):
     STATE = "state"
 
 
+INTERFACE = (BufferKind.INPUT, BufferKind.OUTPUT)
+"""Kinds of buffers of a model's interface: the caller's, unless they lie in pools."""
+
+
+def callers_kinds(*, io_in_pools: bool, outputs_in_pools: bool) -> tuple[BufferKind, ...]:
+    """Kinds of buffers that the caller owns and the plan does not place."""
+    if io_in_pools:
+        return ()
+    return (BufferKind.INPUT,) if outputs_in_pools else INTERFACE
+
+
 class RelationKind(Enum):
     """How two buffers that are alive together may share addresses."""
 

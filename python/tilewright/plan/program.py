@@ -361,6 +361,7 @@ class Plan:
     kernel_headers: tuple[str, ...] = ()
     static_pools: bool = False
     io_in_pools: bool = False
+    outputs_in_pools: bool = False
     tiling: TilingProof | None = None
     profile: str | None = None
     core_stack_bytes: int = 0
@@ -372,3 +373,13 @@ class Plan:
     protected: bool = False
     nominal_macs: int | None = None
     slide: Slide | None = None
+
+    @property
+    def callers_inputs(self) -> tuple[InterfaceTensor, ...]:
+        """The inputs that lie with the caller: all, or none where the plan places them."""
+        return () if self.io_in_pools else self.inputs
+
+    @property
+    def callers_outputs(self) -> tuple[InterfaceTensor, ...]:
+        """The outputs that lie with the caller: all, or none where the plan places them."""
+        return () if self.io_in_pools or self.outputs_in_pools else self.outputs

@@ -55,6 +55,7 @@ def assemble_plan(graph: Graph, planned: Planned, platform: Platform, options: C
         kernel_headers=_headers(planned),
         static_pools=options.static_pools,
         io_in_pools=options.io_in_pools,
+        outputs_in_pools=options.outputs_in_pools,
         tiling=planned.tiling,
         front=planned.decisions.front,
         profile=schedule.profile,

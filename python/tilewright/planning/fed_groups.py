@@ -21,6 +21,10 @@ def require_feedable(options: CompileOptions, platform: Platform) -> None:
         "SLIDE": (bool(options.feed and options.slide), "each run of a window that slides is given its own frames"),
         "STATE": (bool(options.slide and options.state), "a window that slides is what the model remembers"),
         "IO_IN_POOLS": (options.io_in_pools, "a fed input has rows alone in pools, and no address"),
+        "OUTPUTS_IN_POOLS": (
+            bool(options.slide and options.outputs_in_pools),
+            "a window that slides gives rows of outputs, where the caller says",
+        ),
         "PROFILE": (options.profile, "a record is of one run of a layer, and a fed layer runs in parts"),
         "GUARDS": (options.guards, "guards are compared before each layer, and a fed layer runs in parts"),
         "WEIGHTS external": (options.weights is Weights.EXTERNAL, "weights would change between the rows of a run"),

@@ -13,6 +13,7 @@ from tilewright.base.progress import tracked
 from tilewright.graph import Graph, Node
 from tilewright.kernels.registry import choices
 from tilewright.options import CompileOptions, Groups, Order, TileSteps
+from tilewright.planning.callers import callers_of
 from tilewright.planning.given_constants import given_constants
 from tilewright.planning.given_levels import given_levels, with_known_pools
 from tilewright.planning.given_strips import given_strips, not_in_strips, require_strips
@@ -99,7 +100,7 @@ def _ways_for_groups(
     branch (a residual, say) does not hold its result while a long branch runs.
     """
     ways = [way]
-    apart = parts_apart(graph, platform, io_in_pools=options.io_in_pools) if way[0].homes.parts else None
+    apart = parts_apart(graph, platform, callers=callers_of(options)) if way[0].homes.parts else None
     for stored in (apart, _interleaved(graph, platform, options)):
         if stored is not None:
             ways.append((stored, _arranged(stored, options)))
@@ -159,7 +160,7 @@ def stored_in_strips(
         if stripped is None:
             return None
         chosen = stripped.views | stored.homes.views
-        stored = parts_of(stripped.graph, platform, chosen, io_in_pools=options.io_in_pools)
+        stored = parts_of(stripped.graph, platform, chosen, callers=callers_of(options))
         if not stripped.views <= stored.homes.views:
             return None
     return stored
@@ -177,7 +178,7 @@ def prepare_as(
     graph = with_states_last(graph, platform)
     stored = _stored(graph, platform, options)
     if not _is_of(stored, wanted) and _may_group(platform, options):
-        apart = parts_apart(graph, platform, io_in_pools=options.io_in_pools)
+        apart = parts_apart(graph, platform, callers=callers_of(options))
         ways = [way for way in (stored, apart, _interleaved(graph, platform, options)) if way is not None]
         found = [stored_in_strips(way, strips, platform, options) for way in ways] if strips else ways
         stored = next((way for way in found if way is not None and _is_of(way, wanted)), stored)
@@ -196,7 +197,7 @@ def _may_group(platform: Platform, options: CompileOptions) -> bool:
 
 
 def _stored(graph: Graph, platform: Platform, options: CompileOptions) -> Stored:
-    return plan_storage(graph, platform, io_in_pools=options.io_in_pools, grouped=options.groups is not Groups.OFF)
+    return plan_storage(graph, platform, callers=callers_of(options), grouped=options.groups is not Groups.OFF)
 
 
 def _prepared(stored: Stored, layers: list[Node], platform: Platform, options: CompileOptions) -> Prepared:

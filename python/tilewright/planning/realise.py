@@ -11,8 +11,9 @@ from tilewright.kernels.kernel import KernelChoice
 from tilewright.options import CompileOptions
 from tilewright.options.home_text import given_offsets
 from tilewright.placement import Item, PoolLimit, Result, Trail, place
-from tilewright.plan import BufferKind, Guards, Placement, PoolUse, Relation, RelationKind, TilingProof
+from tilewright.plan import Guards, Placement, PoolUse, Relation, RelationKind, TilingProof
 from tilewright.plan.lifetimes import lifetimes
+from tilewright.planning.callers import callers_of
 from tilewright.planning.decisions import Decisions
 from tilewright.planning.guard_room import enclosing_trails, guards_for, place_with_room, through_layers
 from tilewright.planning.prepare import Prepared
@@ -117,8 +118,7 @@ def placement_items(schedule: Schedule, alive: Lifetimes, options: CompileOption
     if options.guards:
         trails = enclosing_trails(schedule, trails)
         alive = through_layers(schedule.program, alive)
-    external = () if options.io_in_pools else (BufferKind.INPUT, BufferKind.OUTPUT)
-    placed = [buffer for buffer in schedule.buffers if buffer.kind not in external]
+    placed = [buffer for buffer in schedule.buffers if buffer.kind not in callers_of(options)]
     fixed = given_offsets(dict(options.homes))
     return [
         Item(

@@ -16,6 +16,7 @@ from tilewright.options import CompileOptions
 from tilewright.plan import Buffer, BufferKind, RelationKind
 from tilewright.plan.lifetimes import lifetimes
 from tilewright.plan.stages import stage_spans
+from tilewright.planning.callers import callers_of
 from tilewright.planning.decide import Decider, cost_of
 from tilewright.planning.decisions import Decisions
 from tilewright.platform import Platform
@@ -84,7 +85,7 @@ def _residents(schedule: Schedule, platform: Platform, options: CompileOptions) 
     views = {item.first: item.second for item in schedule.relations if item.kind is RelationKind.AT_OFFSET}
     in_place = [item.first for item in schedule.overlaps if item.clearance == SAME_PLACE]
     parts = {*views, *(views.get(name, name) for name in in_place)}
-    callers = () if options.io_in_pools else (BufferKind.INPUT, BufferKind.OUTPUT)
+    callers = callers_of(options)
     for buffer in schedule.buffers:
         if buffer.kind in (*callers, BufferKind.TILE, BufferKind.SCRATCH) or buffer.name in parts:
             continue

@@ -28,6 +28,7 @@ FLAGS = {
     "FLOAT_IO": "--float-io",
     "STATIC_POOLS": "--static-pools",
     "IO_IN_POOLS": "--io-in-pools",
+    "OUTPUTS_IN_POOLS": "--outputs-in-pools",
     "CHECK_CONSTANTS": "--check-constants",
     "GUARDS": "--guards",
     "PROTECT": "--protect",

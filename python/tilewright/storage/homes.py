@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tilewright.base.errors import not_supported
 from tilewright.graph import Graph
-from tilewright.plan import BufferKind
+from tilewright.plan import INTERFACE, BufferKind
 from tilewright.platform import Platform
 from tilewright.rewrites.views import is_view
 from tilewright.storage.families import Families
@@ -23,7 +23,7 @@ class Homes:
         roots: tensor to the tensor whose bytes it shares; itself if it is no view.
         kinds: kind of each root's buffer.
         pools: tensor to its candidate pools, in order: several pools that the core addresses, or one pool.
-        io_in_pools: whether the plan places inputs and outputs.
+        callers: kinds of buffers that the caller owns, so that the plan does not place them.
         groups: tensor to the tensor that names its group: all tensors that hold exactly the same bytes.
         parts: group to the part of another group in which the group lies.
         places: tensor to its place in the root.
@@ -38,7 +38,7 @@ class Homes:
     roots: Mapping[str, str]
     kinds: Mapping[str, BufferKind]
     pools: Mapping[str, tuple[str, ...]]
-    io_in_pools: bool = False
+    callers: tuple[BufferKind, ...] = INTERFACE
     groups: Mapping[str, str] = field(default_factory=dict)
     parts: Mapping[str, Part] = field(default_factory=dict)
     places: Mapping[str, Place] = field(default_factory=dict)
@@ -70,20 +70,25 @@ class Homes:
 
     def is_callers(self, tensor: str) -> bool:
         """Whether the caller owns the bytes, so that the plan does not place them."""
-        return not self.io_in_pools and self.kinds[self.roots[tensor]] in (BufferKind.INPUT, BufferKind.OUTPUT)
+        return self.kinds[self.roots[tensor]] in self.callers
 
 
-def assign_homes(graph: Graph, platform: Platform, *, io_in_pools: bool = False, joined: Joined | None = None) -> Homes:
+def assign_homes(
+    graph: Graph,
+    platform: Platform,
+    *,
+    callers: tuple[BufferKind, ...] = INTERFACE,
+    joined: Joined | None = None,
+) -> Homes:
     """Group tensors that share bytes and give each group its candidate pools.
 
-    ``joined`` says which parts lie inside other tensors; without it no part does. Interface tensors live
-    in the caller's pool, or with ``io_in_pools`` in a pool that holds their kind. Raises not_supported
+    ``joined`` says which parts lie inside other tensors; without it no part does. Tensors of the kinds in
+    ``callers`` live in the caller's pool, others in a pool that holds their kind. Raises not_supported
     where no pool holds a kind of tensor.
     """
     families = Families(graph) if joined is None else joined.families
     roots = {name: families.root(name) for name in graph.tensors}
     kinds = {root: _kind(graph, root) for root in dict.fromkeys(roots.values())}
-    callers = () if io_in_pools else (BufferKind.INPUT, BufferKind.OUTPUT)
     candidates = {
         kind: (platform.io_pool,) if kind in callers else candidate_pools(platform, kind)
         for kind in dict.fromkeys(kinds.values())
@@ -94,7 +99,7 @@ def assign_homes(graph: Graph, platform: Platform, *, io_in_pools: bool = False,
         roots=roots,
         kinds=kinds,
         pools=pools,
-        io_in_pools=io_in_pools,
+        callers=callers,
         groups={name: families.group(name) for name in graph.tensors},
         parts=dict(families.parts),
         places=dict(families.places),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tilewright.graph import Graph, Node
 from tilewright.kernels.registry import choices
-from tilewright.plan import BufferKind, Link
+from tilewright.plan import INTERFACE, BufferKind, Link
 from tilewright.platform import Platform
 from tilewright.rewrites.rows import without_skipped_rows
 from tilewright.rewrites.views import is_view
@@ -38,41 +38,45 @@ def may_group(platform: Platform) -> bool:
     return set(candidate_pools(platform, BufferKind.INTERMEDIATE)) <= reach
 
 
-def parts_apart(graph: Graph, platform: Platform, *, io_in_pools: bool = False) -> Stored:
+def parts_apart(graph: Graph, platform: Platform, *, callers: tuple[BufferKind, ...] = INTERFACE) -> Stored:
     """The storage in which each Concat and Slice is a layer, so that parts and wholes may be rings."""
-    return parts_of(graph, platform, (), io_in_pools=io_in_pools)
+    return parts_of(graph, platform, (), callers=callers)
 
 
-def parts_of(graph: Graph, platform: Platform, chosen: Collection[str], *, io_in_pools: bool = False) -> Stored:
+def parts_of(
+    graph: Graph, platform: Platform, chosen: Collection[str], *, callers: tuple[BufferKind, ...] = INTERFACE
+) -> Stored:
     """The storage in which the chosen Concat and Slice nodes are views of parts, where they can be."""
     over = {node.name: _over(node, graph, platform) for node in graph.nodes}
     joined = join_parts(graph, chosen, _links_of_tensors(platform))
-    return Stored(joined.graph, assign_homes(joined.graph, platform, io_in_pools=io_in_pools, joined=joined), over)
+    return Stored(joined.graph, assign_homes(joined.graph, platform, callers=callers, joined=joined), over)
 
 
-def plan_storage(graph: Graph, platform: Platform, *, io_in_pools: bool = False, grouped: bool = False) -> Stored:
+def plan_storage(
+    graph: Graph, platform: Platform, *, callers: tuple[BufferKind, ...] = INTERFACE, grouped: bool = False
+) -> Stored:
     """Join parts with their wholes, and give each tensor its home. Raises not_supported as ``assign_homes``.
 
     With ``grouped``, layers may run together where the core addresses tensors itself: rows that a convolution skips
     cost nothing there, and a Slice of every second row could not be a ring.
     """
     if grouped and may_group(platform):
-        return _stored(graph, platform, io_in_pools=io_in_pools)
+        return _stored(graph, platform, callers=callers)
     fewer_rows, slices = without_skipped_rows(graph)
-    stored = _stored(fewer_rows, platform, io_in_pools=io_in_pools)
+    stored = _stored(fewer_rows, platform, callers=callers)
     if slices <= stored.homes.views:
         return stored
-    return _stored(graph, platform, io_in_pools=io_in_pools)
+    return _stored(graph, platform, callers=callers)
 
 
-def _stored(graph: Graph, platform: Platform, *, io_in_pools: bool) -> Stored:
+def _stored(graph: Graph, platform: Platform, *, callers: tuple[BufferKind, ...]) -> Stored:
     candidates = joining_nodes(graph)
     over = {node.name: _over(node, graph, platform) for node in graph.nodes}
     links = _links_of_tensors(platform)
 
     def stored(chosen: Collection[str]) -> Stored:
         joined = join_parts(graph, chosen, links)
-        return Stored(joined.graph, assign_homes(joined.graph, platform, io_in_pools=io_in_pools, joined=joined), over)
+        return Stored(joined.graph, assign_homes(joined.graph, platform, callers=callers, joined=joined), over)
 
     apart = stored(())
     if not candidates:

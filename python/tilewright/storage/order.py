@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tilewright.graph import Graph, Node
 from tilewright.options import Effort
-from tilewright.plan import BufferKind
+from tilewright.plan import INTERFACE, BufferKind
 from tilewright.storage.homes import Homes
 from tilewright.storage.joining import Stored
 from tilewright.storage.order_search import MAXIMUM_STEPS, OrderProblem, best_order
@@ -105,9 +105,7 @@ def order_problem(
     def of(names: Iterable[str]) -> tuple[int, ...]:
         return tuple(sorted({numbers[value] for name in names if name for value in content[homes.groups[name]]}))
 
-    placed = {BufferKind.INTERMEDIATE}
-    if homes.io_in_pools:
-        placed |= {BufferKind.INPUT, BufferKind.OUTPUT}
+    placed = {BufferKind.INTERMEDIATE, *INTERFACE} - set(homes.callers)
     kinds = [homes.kinds[homes.roots[name]] for name in values]
     return make_problem(
         reads=tuple(of(node.inputs) for node in operators),

@@ -128,18 +128,24 @@ def _of_plan(plan: Plan, inputs: list[Array], outputs: list[Array]) -> dict[str,
         [_tensor(plan, item, array, side, pool) for item, array in zip(items, arrays, strict=True)]
         for side, items, arrays in (("input", plan.inputs, inputs), ("output", plan.outputs, outputs))
     ]
+    tensors = [*sides[0], *sides[1]]
+    callers = [
+        text for item, text in zip((*plan.inputs, *plan.outputs), tensors, strict=True) if item in _callers(plan)
+    ]
     return {
         "prefix": plan.name,
         "inputs": sides[0],
         "outputs": sides[1],
-        "tensors": [*sides[0], *sides[1]],
+        "tensors": tensors,
         "pools": [] if plan.static_pools else [_pool(plan, pool) for pool in storage_of(plan).pools],
-        "io_in_pools": plan.io_in_pools,
-        "whole_inputs": [text for item, text in zip(plan.inputs, sides[0], strict=True) if not _is_fed(plan, item)],
+        "callers": callers,
+        "keeps_inputs": not plan.io_in_pools,
+        "passed_inputs": [text for item, text in zip(plan.inputs, sides[0], strict=True) if _is_passed(plan, item)],
+        "passed_outputs": sides[1] if plan.callers_outputs else [],
         "is_fed": any(_is_fed(plan, item) for item in plan.inputs),
         "arguments": _arguments(plan),
         "used_pools": [{"name": use.pool, "used_bytes": use.used_bytes} for use in plan.pool_use],
-        "far": [*((*item, 0) for item in _far(plan, [*sides[0], *sides[1]])), *((*item, 1) for item in _beyond(plan))],
+        "far": [*((*item, 0) for item in _far(plan, callers)), *((*item, 1) for item in _beyond(plan))],
         "links": plan.links,
         "profiled": plan.profile is not None,
         "profile_arguments": _pool_argument(plan),
@@ -229,7 +235,7 @@ def _tensor(plan: Plan, item: InterfaceTensor, array: Array, side: str, pool: Po
         label=text_part(item.identifier),
         identifier=item.identifier,
         variable=variable,
-        buffer=_placed_address(plan, item) if plan.io_in_pools else f"(uint8_t *){variable}",
+        buffer=f"(uint8_t *){variable}" if item in _callers(plan) else _placed_address(plan, item),
         macro=macro,
         c_type=c_type,
         length=f"{macro}_STORAGE / sizeof({c_type})" if storage_bytes(storage_of(plan), item) else f"{macro}_COUNT",
@@ -249,9 +255,19 @@ def _arguments(plan: Plan) -> list[str]:
     """The arguments of the model's run function, as C expressions."""
     memory = _pool_argument(plan)
     fed = [f"input_{item.identifier}" for item in plan.inputs if _is_fed(plan, item)]
-    whole = [item for item in plan.inputs if not _is_fed(plan, item)]
-    sides = [f"&{side}" for side, items in (("in", whole), ("out", plan.outputs)) if items]
-    return [*(("&feeding", *fed) if fed else ()), *(() if plan.io_in_pools else sides), *((memory,) if memory else ())]
+    passed = (("in", any(_is_passed(plan, item) for item in plan.inputs)), ("out", bool(plan.callers_outputs)))
+    sides = [f"&{side}" for side, is_there in passed if is_there]
+    return [*(("&feeding", *fed) if fed else ()), *sides, *((memory,) if memory else ())]
+
+
+def _is_passed(plan: Plan, item: InterfaceTensor) -> bool:
+    """Whether the caller passes the address of a whole input."""
+    return item in plan.callers_inputs and not _is_fed(plan, item)
+
+
+def _callers(plan: Plan) -> tuple[InterfaceTensor, ...]:
+    """The inputs and outputs that lie with the caller."""
+    return (*plan.callers_inputs, *plan.callers_outputs)
 
 
 def _pool_argument(plan: Plan) -> str:
@@ -269,7 +285,7 @@ def _pool(plan: Plan, pool: Pool) -> _Pool:
     return _Pool(pool.name, f"{plan.name}_POOL_{pool.name}".upper(), _section(pool))
 
 
-def _far(plan: Plan, tensors: list[_Tensor]) -> list[tuple[str, str]]:
+def _far(plan: Plan, callers: list[_Tensor]) -> list[tuple[str, str]]:
     """(Address, size) in C of each object in a pool that only links reach, so that no kernel may touch it.
 
     A pool is left out if only the controller copies from it and to it: neither kernels nor the test can touch such a
@@ -280,8 +296,8 @@ def _far(plan: Plan, tensors: list[_Tensor]) -> list[tuple[str, str]]:
     near |= set(plan.guards.pools) if plan.guards is not None else set()
     storage = storage_of(plan)
     far: list[tuple[str, str]] = []
-    if plan.io_pool not in near and not plan.io_in_pools:
-        far = [(tensor.variable, f"sizeof {tensor.variable}") for tensor in tensors]
+    if plan.io_pool not in near:
+        far = [(tensor.variable, f"sizeof {tensor.variable}") for tensor in callers]
     arrays = f"{plan.name}_pool_" if plan.static_pools else "pool_"
     for pool in storage.pools:
         if pool.name not in near:

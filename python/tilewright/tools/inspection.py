@@ -91,7 +91,7 @@ def inspection_text(found: Inspection) -> str:
     memory = [
         ("weights and tables", "read-only", f"{found.constant_bytes:,}"),
         ("between layers", _bound(found), f"{found.activation_bytes:,}"),
-        ("inputs and outputs", "the caller's, or in pools with IO_IN_POOLS", f"{found.io_bytes:,}"),
+        ("inputs and outputs", "the caller's, or in pools with IO_IN_POOLS or OUTPUTS_IN_POOLS", f"{found.io_bytes:,}"),
     ]
     parts = [
         f"{found.model}: {layers} layers, {macs}, {found.parameters:,} parameters",

@@ -44,6 +44,7 @@ def _require_runnable(options: CompileOptions, platform: Platform) -> None:
     problems = {
         f"platform '{platform.name}' has no simulator": platform.simulator is None,
         "IO_IN_POOLS leaves inputs to the plan": options.io_in_pools,
+        "OUTPUTS_IN_POOLS leaves outputs to the plan": options.outputs_in_pools,
         "FEED gives an input in parts": bool(options.feed),
         "SLIDE gives a run some frames": bool(options.slide),
         "WEIGHTS external needs a file": options.weights is Weights.EXTERNAL,

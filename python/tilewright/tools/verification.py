@@ -124,6 +124,7 @@ def _require_runnable(options: CompileOptions) -> None:
         raise not_supported("verify-platform", what, help="leave --platform out: the C then runs on this machine")
     others = {
         "IO_IN_POOLS": options.io_in_pools,
+        "OUTPUTS_IN_POOLS": options.outputs_in_pools,
         "FEED": bool(options.feed),
         "SLIDE": bool(options.slide),
         "PROFILE": options.profile,
