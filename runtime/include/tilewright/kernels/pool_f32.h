@@ -78,6 +78,80 @@ TILEWRIGHT_INLINE void tilewright_pool_channels(const struct tilewright_pool_f32
     }
 }
 
+/* The taps of one output position in memory: the first, steps to the next in bytes, and where a
+ * ring of rows ends and how far it goes back there (0 without a ring). */
+struct tilewright_pool_taps {
+    const uint8_t *first;
+    const uint8_t *ring_end;
+    ptrdiff_t row_bytes;
+    ptrdiff_t column_bytes;
+    ptrdiff_t ring_bytes;
+};
+
+TILEWRIGHT_INLINE struct tilewright_pool_taps
+tilewright_pool_taps_of(const struct tilewright_pool_f32 *pool,
+                        const struct tilewright_pool_window *window)
+{
+    enum { H = TILEWRIGHT_POOL_H, W = TILEWRIGHT_POOL_W };
+    const struct tilewright_shape *x = pool->x;
+    const int32_t row = window->rows.start + window->rows.first * pool->dilations[0];
+    const int32_t column = window->columns.start + window->columns.first * pool->dilations[1];
+    const uint8_t *at = window->image + tilewright_axis_offset(x, W, column);
+    const struct tilewright_pool_taps taps = {
+        .first = at + tilewright_axis_offset(x, H, row),
+        .ring_end = at + (ptrdiff_t)x->ring_rows * x->stride[H],
+        .row_bytes = (ptrdiff_t)pool->dilations[0] * x->stride[H],
+        .column_bytes = (ptrdiff_t)pool->dilations[1] * x->stride[W],
+        .ring_bytes = (ptrdiff_t)x->ring_rows * x->stride[H],
+    };
+    return taps;
+}
+
+/* tilewright_pool_channels for four channels that lie side by side, the first `at` bytes behind
+ * channel 0, where columns are no ring. */
+TILEWRIGHT_INLINE void tilewright_pool_beside(const struct tilewright_pool_taps *taps,
+                                              const struct tilewright_pool_window *window,
+                                              ptrdiff_t at, float start, tilewright_pool_step step,
+                                              float *sum)
+{
+    float folded[4] = {start, start, start, start};
+    const uint8_t *line = taps->first;
+
+    for (int32_t i = window->rows.first; i < window->rows.end; i++) {
+        const uint8_t *x = line + at;
+        for (int32_t j = window->columns.first; j < window->columns.end; j++) {
+            TILEWRIGHT_UNROLL_4
+            for (int32_t c = 0; c < 4; c++) {
+                folded[c] = step(folded[c], tilewright_load_f32(x + 4 * c));
+            }
+            x += taps->column_bytes;
+        }
+        line += taps->row_bytes;
+        if (line >= taps->ring_end) {
+            line -= taps->ring_bytes;
+        }
+    }
+    TILEWRIGHT_UNROLL_4
+    for (int32_t c = 0; c < 4; c++) {
+        sum[c] = folded[c];
+    }
+}
+
+/* Stores `count` channels of one output position: the sums, divided by *divisor unless `divisor` is
+ * NULL. Returns where the next channel goes. */
+TILEWRIGHT_INLINE uint8_t *tilewright_pool_store(const struct tilewright_pool_f32 *pool,
+                                                 const float *sum, int32_t count,
+                                                 const float *divisor, uint8_t *y, int32_t stride)
+{
+    TILEWRIGHT_UNROLL_4
+    for (int32_t c = 0; c < count; c++) {
+        const float value = divisor != NULL ? tilewright_float_divide(sum[c], *divisor) : sum[c];
+        tilewright_store_f32(y, tilewright_clamp(value, pool->minimum, pool->maximum));
+        y += stride;
+    }
+    return y;
+}
+
 /* Computes all channels of one output position: the taps folded by `step`, beginning with `start`,
  * then divided by *divisor unless `divisor` is NULL. Callers pass a constant for `step`. */
 TILEWRIGHT_INLINE void tilewright_pool_fold(const struct tilewright_pool_f32 *pool,
@@ -86,16 +160,24 @@ TILEWRIGHT_INLINE void tilewright_pool_fold(const struct tilewright_pool_f32 *po
                                             float start, tilewright_pool_step step,
                                             const float *divisor)
 {
+    const struct tilewright_shape *x = pool->x;
+    const int32_t channels = y_shape->extent[TILEWRIGHT_POOL_C];
+    const int32_t stride = y_shape->stride[TILEWRIGHT_POOL_C];
+    const int beside = TILEWRIGHT_FAST_FLOATS && x->stride[TILEWRIGHT_POOL_C] == 4 &&
+                       (x->ring_rows == 0 || x->ring_axis == TILEWRIGHT_POOL_H);
+    int32_t channel = 0;
     float sum[4];
-    for (int32_t channel = 0; channel < y_shape->extent[TILEWRIGHT_POOL_C]; channel += 4) {
-        const int32_t count = tilewright_smaller(y_shape->extent[TILEWRIGHT_POOL_C] - channel, 4);
-        tilewright_pool_channels(pool, window, channel, count, start, step, sum);
-        for (int32_t c = 0; c < count; c++) {
-            const float value =
-                divisor != NULL ? tilewright_float_divide(sum[c], *divisor) : sum[c];
-            tilewright_store_f32(y, tilewright_clamp(value, pool->minimum, pool->maximum));
-            y += y_shape->stride[TILEWRIGHT_POOL_C];
+    if (beside && channels >= 4) {
+        const struct tilewright_pool_taps taps = tilewright_pool_taps_of(pool, window);
+        for (; channel + 4 <= channels; channel += 4) {
+            tilewright_pool_beside(&taps, window, 4 * (ptrdiff_t)channel, start, step, sum);
+            y = tilewright_pool_store(pool, sum, 4, divisor, y, stride);
         }
+    }
+    for (; channel < channels; channel += 4) {
+        const int32_t count = tilewright_smaller(channels - channel, 4);
+        tilewright_pool_channels(pool, window, channel, count, start, step, sum);
+        y = tilewright_pool_store(pool, sum, count, divisor, y, stride);
     }
 }
 
