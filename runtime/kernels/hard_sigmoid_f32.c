@@ -13,7 +13,7 @@ static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const 
 {
     const struct tilewright_hard_sigmoid_f32_attributes *attributes = context;
     const float parameters[] = {attributes->alpha, attributes->beta};
-    tilewright_unary_row(at, stride, count, apply, parameters, attributes->minimum,
+    tilewright_light_row(at, stride, count, apply, parameters, attributes->minimum,
                          attributes->maximum);
 }
 

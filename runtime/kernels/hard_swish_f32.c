@@ -9,14 +9,16 @@ TILEWRIGHT_INLINE float apply(float x, const float *parameters)
     const float shifted =
         tilewright_float_add(tilewright_float_multiply(x, tilewright_float_constant(0.16666667f)),
                              tilewright_float_constant(0.5f));
-    return tilewright_float_multiply(x, tilewright_clamp(shifted, tilewright_float_constant(0.0f),
-                                                         tilewright_float_constant(1.0f)));
+    /* NaN times any number is NaN. */
+    return tilewright_float_multiply(x, tilewright_clamp_number(shifted,
+                                                                tilewright_float_constant(0.0f),
+                                                                tilewright_float_constant(1.0f)));
 }
 
 static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
 {
     const struct tilewright_clamp_f32_attributes *attributes = context;
-    tilewright_unary_row(at, stride, count, apply, NULL, attributes->minimum, attributes->maximum);
+    tilewright_light_row(at, stride, count, apply, NULL, attributes->minimum, attributes->maximum);
 }
 
 void tilewright_hard_swish_f32(const struct tilewright_clamp_f32_attributes *attributes,

@@ -12,7 +12,7 @@ static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const 
 {
     const struct tilewright_alpha_f32_attributes *attributes = context;
     const float parameters[] = {attributes->alpha};
-    tilewright_unary_row(at, stride, count, apply, parameters, attributes->minimum,
+    tilewright_light_row(at, stride, count, apply, parameters, attributes->minimum,
                          attributes->maximum);
 }
 

@@ -24,22 +24,7 @@ TILEWRIGHT_INLINE int32_t tilewright_quantized(float x, float scale, int32_t zer
     if (tilewright_float_is_nan(real)) {
         return zero_point;
     }
-#if TILEWRIGHT_ZFINX
     return tilewright_float_nearest(real) + zero_point;
-#else
-    int32_t whole;
-    float rest;
-    whole = (int32_t)real;
-    /* The difference is exact: both are multiples of the last place of `real`, and it is below 1.
-     */
-    rest = real - (float)whole;
-    if (rest > 0.5f || (rest == 0.5f && (whole & 1) != 0)) {
-        whole++;
-    } else if (rest < -0.5f || (rest == -0.5f && (whole & 1) != 0)) {
-        whole--;
-    }
-    return whole + zero_point;
-#endif
 }
 
 /* (x - zero_point) * scale. The difference wraps only if x and the zero point are int32 values at

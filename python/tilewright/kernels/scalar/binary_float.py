@@ -8,10 +8,10 @@ from tilewright.kernels.kernel import Declaration, KernelChoice
 from tilewright.kernels.scalar.elementwise_float import elementwise, elementwise_kernel
 
 _KERNELS = {
-    "Add": elementwise_kernel("add_f32", ClampF32, 10.0),
-    "Sub": elementwise_kernel("sub_f32", ClampF32, 10.0),
-    "Mul": elementwise_kernel("mul_f32", ClampF32, 10.0),
-    "Div": elementwise_kernel("div_f32", ClampF32, 28.0),
+    "Add": elementwise_kernel("add_f32", ClampF32, 10.0, 5.5),
+    "Sub": elementwise_kernel("sub_f32", ClampF32, 10.0, 5.5),
+    "Mul": elementwise_kernel("mul_f32", ClampF32, 10.0, 5.5),
+    "Div": elementwise_kernel("div_f32", ClampF32, 28.0, 23.5),
 }
 
 

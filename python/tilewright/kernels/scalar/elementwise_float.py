@@ -4,15 +4,37 @@ from __future__ import annotations
 
 from tilewright.graph import Graph, Node
 from tilewright.kernels.c_structs import PREFIX, CStruct
-from tilewright.kernels.float_common import per_point, trailing_operand
-from tilewright.kernels.kernel import Kernel, KernelChoice, elementwise_over_tensors
+from tilewright.kernels.float_common import ClampF32, per_point, trailing_operand
+from tilewright.kernels.kernel import CyclesOf, Kernel, KernelChoice, TileSteps, elementwise_over_tensors
 from tilewright.operators.elementwise import nest as elementwise_nest
 from tilewright.operators.operator import NestOf
 
 
-def elementwise_kernel(stem: str, attributes: type[CStruct], element_cycles: float) -> Kernel:
-    """The C function ``tilewright_<stem>``, which loads all elements at a position before it stores the result."""
-    return Kernel(f"{PREFIX}{stem}", attributes, per_point(element_cycles), elementwise_over_tensors)
+def elementwise_kernel(
+    stem: str, attributes: type[CStruct], element_cycles: float, unclamped_cycles: float | None = None
+) -> Kernel:
+    """The C function ``tilewright_<stem>``, which loads all elements at a position before it stores the result.
+
+    Args:
+        stem: the symbol behind ``tilewright_``, and the name of the file.
+        attributes: the C struct.
+        element_cycles: cycles of an element.
+        unclamped_cycles: the same where results have no bounds; None if C has no loop for that.
+    """
+    cycles = per_point(element_cycles)
+    if unclamped_cycles is not None:
+        cycles = _by_clamp(cycles, per_point(unclamped_cycles))
+    return Kernel(f"{PREFIX}{stem}", attributes, cycles, elementwise_over_tensors)
+
+
+def _by_clamp(clamped: CyclesOf, unclamped: CyclesOf) -> CyclesOf:
+    """``cycles`` of kernels with a loop for each; their attributes are a ClampF32, or have one as ``clamp``."""
+
+    def cycles(choice: KernelChoice, steps: TileSteps) -> float:
+        clamp = getattr(choice.attributes, "clamp", choice.attributes)
+        return unclamped(choice, steps) if clamp == ClampF32() else clamped(choice, steps)
+
+    return cycles
 
 
 def elementwise(

@@ -59,9 +59,9 @@ def _clamped(value: float, clamp: Clamp) -> float:
 
 _KERNELS = {
     "Clip": elementwise_kernel("clip_f32", ClampF32, 9.0),
-    "LeakyRelu": elementwise_kernel("leaky_relu_f32", AlphaF32, 12.0),
-    "HardSigmoid": elementwise_kernel("hard_sigmoid_f32", HardSigmoidF32, 14.0),
-    "HardSwish": elementwise_kernel("hard_swish_f32", ClampF32, 16.0),
+    "LeakyRelu": elementwise_kernel("leaky_relu_f32", AlphaF32, 12.0, 6.6),
+    "HardSigmoid": elementwise_kernel("hard_sigmoid_f32", HardSigmoidF32, 14.0, 10.1),
+    "HardSwish": elementwise_kernel("hard_swish_f32", ClampF32, 14.3, 8.4),
     "Sigmoid": elementwise_kernel("sigmoid_f32", ClampF32, 34.0),
     "Tanh": elementwise_kernel("tanh_f32", ClampF32, 33.0),
     "Swish": elementwise_kernel("swish_f32", AlphaF32, 31.0),

@@ -32,6 +32,26 @@ TILEWRIGHT_INLINE void tilewright_unary_row(uint8_t *const *at, const int32_t *s
     }
 }
 
+/* tilewright_unary_row for a function of few instructions, of which a clamp would be a large part.
+ */
+TILEWRIGHT_INLINE void tilewright_light_row(uint8_t *const *at, const int32_t *stride,
+                                            int32_t count, tilewright_function_1 f,
+                                            const float *parameters, float minimum, float maximum)
+{
+    const uint8_t *x = at[0];
+    uint8_t *y = at[1];
+    if (!tilewright_is_unclamped(minimum, maximum) || stride[0] != 4 || stride[1] != 4) {
+        tilewright_unary_row(at, stride, count, f, parameters, minimum, maximum);
+        return;
+    }
+    TILEWRIGHT_UNROLL_4
+    for (int32_t i = 0; i < count; i++) {
+        tilewright_store_f32(y, f(tilewright_load_f32(x), parameters));
+        x += 4;
+        y += 4;
+    }
+}
+
 /* y = clamp(f(a, b)); callers pass a constant for `f`, so that the compiler inlines the function.
  */
 TILEWRIGHT_INLINE void tilewright_binary_row(uint8_t *const *at, const int32_t *stride,
@@ -41,7 +61,18 @@ TILEWRIGHT_INLINE void tilewright_binary_row(uint8_t *const *at, const int32_t *
     const uint8_t *a = at[0];
     const uint8_t *b = at[1];
     uint8_t *y = at[2];
-    if (stride[0] == 4 && stride[1] == 4 && stride[2] == 4) {
+    const int beside = stride[0] == 4 && stride[1] == 4 && stride[2] == 4;
+    if (beside && tilewright_is_unclamped(minimum, maximum)) {
+        TILEWRIGHT_UNROLL_4
+        for (int32_t i = 0; i < count; i++) {
+            tilewright_store_f32(y, f(tilewright_load_f32(a), tilewright_load_f32(b)));
+            a += 4;
+            b += 4;
+            y += 4;
+        }
+        return;
+    }
+    if (beside) {
         TILEWRIGHT_UNROLL_4
         for (int32_t i = 0; i < count; i++) {
             tilewright_store_f32(y,

@@ -79,6 +79,26 @@ TILEWRIGHT_INLINE float tilewright_float_constant(float x)
     return x;
 }
 
+/* The nearest integer of a number between -2^22 and 2^22; of two, the even one. */
+TILEWRIGHT_INLINE int32_t tilewright_float_nearest(float x)
+{
+    int32_t whole;
+#if defined(__riscv_flen)
+    __asm__("fcvt.w.s %0, %1, rne" : "=r"(whole) : "f"(x));
+#else
+    float rest;
+    whole = (int32_t)x;
+    /* The difference is exact: both are multiples of the last place of x, and it is below 1. */
+    rest = x - (float)whole;
+    if (rest > 0.5f || (rest == 0.5f && (whole & 1) != 0)) {
+        whole++;
+    } else if (rest < -0.5f || (rest == -0.5f && (whole & 1) != 0)) {
+        whole--;
+    }
+#endif
+    return whole;
+}
+
 /* a * b + c, fused if the target has the instruction; with -std=c11 GCC never fuses by itself. */
 TILEWRIGHT_INLINE float tilewright_multiply_add(float a, float b, float c)
 {
@@ -96,6 +116,27 @@ TILEWRIGHT_INLINE float tilewright_clamp(float x, float minimum, float maximum)
 {
     const float y = tilewright_float_less(x, minimum) ? minimum : x;
     return tilewright_float_less(maximum, y) ? maximum : y;
+}
+
+/* tilewright_clamp of a number; of NaN it gives any number. */
+TILEWRIGHT_INLINE float tilewright_clamp_number(float x, float minimum, float maximum)
+{
+#if defined(__riscv_flen)
+    /* GCC 12 calls fmaxf, since it knows no difference between quiet and signalling NaN. */
+    __asm__("fmax.s %0, %0, %1" : "+f"(x) : "f"(minimum));
+    __asm__("fmin.s %0, %0, %1" : "+f"(x) : "f"(maximum));
+    return x;
+#else
+    return tilewright_clamp(x, minimum, maximum);
+#endif
+}
+
+/* Whether loops without a clamp are worth their code, and the clamp's bounds are infinite. */
+TILEWRIGHT_INLINE int tilewright_is_unclamped(float minimum, float maximum)
+{
+    const float largest = 3.4028234e38f;
+    return TILEWRIGHT_FAST_FLOATS && tilewright_float_less(minimum, -largest) &&
+           tilewright_float_less(largest, maximum);
 }
 
 TILEWRIGHT_INLINE float tilewright_load_f32(const uint8_t *at)
