@@ -15,6 +15,31 @@ struct lookup {
     int32_t flip;
 };
 
+/* Four elements at a time, and how many are left. Callers pass a constant for `is_signed`: a signed
+ * load saves turning the sign over. */
+TILEWRIGHT_INLINE int32_t fours(const uint8_t *table, int is_signed, const uint8_t **from,
+                                uint8_t **to, int32_t count)
+{
+    const uint8_t *x = *from;
+    uint8_t *y = *to;
+    const uint8_t *const middle = table + (is_signed ? 128 : 0);
+    for (; count >= 4; count -= 4) {
+        const uint8_t a = middle[is_signed ? (int8_t)x[0] : x[0]];
+        const uint8_t b = middle[is_signed ? (int8_t)x[1] : x[1]];
+        const uint8_t c = middle[is_signed ? (int8_t)x[2] : x[2]];
+        const uint8_t d = middle[is_signed ? (int8_t)x[3] : x[3]];
+        y[0] = a;
+        y[1] = b;
+        y[2] = c;
+        y[3] = d;
+        x += 4;
+        y += 4;
+    }
+    *from = x;
+    *to = y;
+    return count;
+}
+
 static void bytes_row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
 {
     const struct lookup *lookup = context;
@@ -38,18 +63,7 @@ static void bytes_row(uint8_t *const *at, const int32_t *stride, int32_t count, 
     }
 #endif
     if (stride_x == 1 && stride_y == 1) {
-        for (; count >= 4; count -= 4) {
-            const uint8_t a = table[x[0] ^ flip];
-            const uint8_t b = table[x[1] ^ flip];
-            const uint8_t c = table[x[2] ^ flip];
-            const uint8_t d = table[x[3] ^ flip];
-            y[0] = a;
-            y[1] = b;
-            y[2] = c;
-            y[3] = d;
-            x += 4;
-            y += 4;
-        }
+        count = flip != 0 ? fours(table, 1, &x, &y, count) : fours(table, 0, &x, &y, count);
     }
     for (; count > 0; count--) {
         *y = table[*x ^ flip];

@@ -63,7 +63,9 @@ class DequantizeAxisF32(CStruct):
     clamp: ClampF32
 
 
-_QUANTIZE_CYCLES = 38.0
+_QUANTIZE_CYCLES = 22.0
+_AWAY_CYCLES = 38.0
+_QUANTIZE_AXIS_CYCLES = 38.0
 _DEQUANTIZE_CYCLES = 13.0
 
 _TARGETS = (DType.INT8, DType.UINT8, DType.INT16, DType.UINT16)
@@ -144,8 +146,8 @@ def _constant(role: str, values: Array, extent: int, axis: int) -> ConstantOpera
 
 
 _QUANTIZE = elementwise_kernel("quantize_f32", QuantizeF32, _QUANTIZE_CYCLES)
-_QUANTIZE_AWAY = elementwise_kernel("quantize_away_f32", QuantizeF32, _QUANTIZE_CYCLES)
-_QUANTIZE_AXIS = elementwise_kernel("quantize_axis_f32", QuantizeAxisF32, _QUANTIZE_CYCLES)
+_QUANTIZE_AWAY = elementwise_kernel("quantize_away_f32", QuantizeF32, _AWAY_CYCLES)
+_QUANTIZE_AXIS = elementwise_kernel("quantize_axis_f32", QuantizeAxisF32, _QUANTIZE_AXIS_CYCLES)
 _DEQUANTIZE = elementwise_kernel("dequantize_f32", DequantizeF32, _DEQUANTIZE_CYCLES)
 _DEQUANTIZE_AXIS = elementwise_kernel("dequantize_axis_f32", DequantizeAxisF32, _DEQUANTIZE_CYCLES)
 

@@ -77,8 +77,8 @@ class SoftmaxInteger(CStruct):
 
 
 _LOOKUPS = {
-    size: Kernel(f"tilewright_lookup_{elements}", Lookup, per_element(8.0), elementwise_over_tensors)
-    for size, elements in ((1, "bytes"), (4, "words"))
+    size: Kernel(f"tilewright_lookup_{elements}", Lookup, per_element(cycles), elementwise_over_tensors)
+    for size, elements, cycles in ((1, "bytes", 5.0), (4, "words", 8.0))
 }
 """The kernels by bytes of an element of y."""
 
