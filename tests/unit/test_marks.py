@@ -9,7 +9,7 @@ from support.nodes import node_of
 from support.planned import far_platform, near_platform, plan_of, planned
 from tilewright.check import Rule, check
 from tilewright.graph import DType, Graph, variable
-from tilewright.plan import Begin, BufferKind, End, Plan
+from tilewright.plan import INTERFACE, Begin, BufferKind, End, Plan
 from tilewright.schedule import building
 from tilewright.schedule.marks import home_marks
 from tilewright.storage.homes import Homes
@@ -28,26 +28,37 @@ ROOTS = {**{name: name for name in KINDS}, "view": "a"}
 TOUCHED = [("x", "a"), ("view", "late", "y"), ("y", "s", "n")]
 
 
-def marks_of(io_in_pools: bool) -> tuple[tuple[str, ...], tuple[str, ...], dict[int, list[str]], dict[int, list[str]]]:
-    homes = Homes(ROOTS, KINDS, dict.fromkeys(ROOTS, ("sram",)), io_in_pools, groups=ROOTS, left={"n": "s"})
+Marks = tuple[tuple[str, ...], tuple[str, ...], dict[int, list[str]], dict[int, list[str]]]
+
+
+def marks_of(callers: tuple[BufferKind, ...]) -> Marks:
+    homes = Homes(ROOTS, KINDS, dict.fromkeys(ROOTS, ("sram",)), callers, groups=ROOTS, left={"n": "s"})
     marks = home_marks(TOUCHED, homes)
     return marks.start, marks.finish, dict(marks.begins), dict(marks.ends)
 
 
 def test_what_the_caller_owns_lives_throughout() -> None:
     interface = ("x", "late", "unread", "y")
-    start, finish, begins, ends = marks_of(False)
+    start, finish, begins, ends = marks_of(INTERFACE)
     assert (start, finish) == ((*interface, "s"), (*interface, "n"))
     assert begins == {0: ["a", "view"], 2: ["n"]}
     assert ends == {1: ["view", "a"], 2: ["s"]}
 
 
 def test_in_pools_an_input_dies_behind_its_last_reader_and_an_output_begins_with_its_writer() -> None:
-    start, finish, begins, ends = marks_of(True)
+    start, finish, begins, ends = marks_of(())
     assert start == ("x", "late", "unread", "s")
     assert finish == ("y", "n")
     assert begins == {0: ["a", "view"], 1: ["y"], 2: ["n"]}
     assert ends == {-1: ["unread"], 0: ["x"], 1: ["view", "late", "a"], 2: ["s"]}
+
+
+def test_outputs_in_pools_leave_inputs_alive_throughout() -> None:
+    start, finish, begins, ends = marks_of((BufferKind.INPUT,))
+    assert start == ("x", "late", "unread", "s")
+    assert finish == ("x", "late", "unread", "y", "n")
+    assert begins == {0: ["a", "view"], 1: ["y"], 2: ["n"]}
+    assert ends == {1: ["view", "a"], 2: ["s"]}
 
 
 CLIP = {"minimum": 0.0, "maximum": 6.0}
