@@ -28,13 +28,24 @@ def elementwise_kernel(
 
 
 def _by_clamp(clamped: CyclesOf, unclamped: CyclesOf) -> CyclesOf:
-    """``cycles`` of kernels with a loop for each; their attributes are a ClampF32, or have one as ``clamp``."""
+    """``cycles`` of kernels with a loop for each; their attributes are a ClampF32, or have one as ``clamp``.
+
+    What is read again for other rows, as a factor for each channel is, makes rows short: they cost what a clamp costs.
+    """
 
     def cycles(choice: KernelChoice, steps: TileSteps) -> float:
         clamp = getattr(choice.attributes, "clamp", choice.attributes)
-        return unclamped(choice, steps) if clamp == ClampF32() else clamped(choice, steps)
+        is_light = clamp == ClampF32() and not _repeats_rows(choice)
+        return unclamped(choice, steps) if is_light else clamped(choice, steps)
 
     return cycles
+
+
+def _repeats_rows(choice: KernelChoice) -> bool:
+    """Whether an operand moves along some of the long dimensions of the output, but not along all."""
+    long = {dimension.name for dimension in choice.nest.dimensions if dimension.extent > 1}
+    moves = ({name for axis in operand.axes for name, _ in axis.terms} & long for operand in choice.reads)
+    return any(0 < len(names) < len(long) for names in moves)
 
 
 def elementwise(

@@ -61,8 +61,19 @@ TILEWRIGHT_INLINE void tilewright_binary_row(uint8_t *const *at, const int32_t *
     const uint8_t *a = at[0];
     const uint8_t *b = at[1];
     uint8_t *y = at[2];
+    const int unclamped = tilewright_is_unclamped(minimum, maximum);
     const int beside = stride[0] == 4 && stride[1] == 4 && stride[2] == 4;
-    if (beside && tilewright_is_unclamped(minimum, maximum)) {
+    if (unclamped && stride[0] == 4 && stride[1] == 0 && stride[2] == 4) {
+        const float same = tilewright_load_f32(b);
+        TILEWRIGHT_UNROLL_4
+        for (int32_t i = 0; i < count; i++) {
+            tilewright_store_f32(y, f(tilewright_load_f32(a), same));
+            a += 4;
+            y += 4;
+        }
+        return;
+    }
+    if (unclamped && beside) {
         TILEWRIGHT_UNROLL_4
         for (int32_t i = 0; i < count; i++) {
             tilewright_store_f32(y, f(tilewright_load_f32(a), tilewright_load_f32(b)));
