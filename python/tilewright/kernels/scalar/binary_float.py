@@ -5,13 +5,13 @@ from __future__ import annotations
 from tilewright.graph import Graph, Node
 from tilewright.kernels.float_common import ClampF32, clamp_attributes, float_clamp
 from tilewright.kernels.kernel import Declaration, KernelChoice
-from tilewright.kernels.scalar.elementwise_float import elementwise, elementwise_kernel
+from tilewright.kernels.scalar.elementwise_float import clamped_elementwise, clamping_kernel
 
 _KERNELS = {
-    "Add": elementwise_kernel("add_f32", ClampF32, 10.0, 5.5),
-    "Sub": elementwise_kernel("sub_f32", ClampF32, 10.0, 5.5),
-    "Mul": elementwise_kernel("mul_f32", ClampF32, 10.0, 5.5),
-    "Div": elementwise_kernel("div_f32", ClampF32, 28.0, 23.5),
+    "Add": clamping_kernel("add_f32", ClampF32, 10.0, 5.5),
+    "Sub": clamping_kernel("sub_f32", ClampF32, 10.0, 5.5),
+    "Mul": clamping_kernel("mul_f32", ClampF32, 10.0, 5.5),
+    "Div": clamping_kernel("div_f32", ClampF32, 28.0, 23.5),
 }
 
 
@@ -20,7 +20,9 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     clamp = float_clamp(node, graph)
     if clamp is None:
         return ()
-    return (elementwise(node, graph, _KERNELS[node.operator], clamp_attributes(clamp)),)
+    return (clamped_elementwise(node, graph, _KERNELS[node.operator], clamp_attributes(clamp), clamp),)
 
 
-DECLARATION = Declaration(operators=dict.fromkeys(_KERNELS, choices), kernels=tuple(_KERNELS.values()))
+DECLARATION = Declaration(
+    operators=dict.fromkeys(_KERNELS, choices), kernels=tuple(item.bounded for item in _KERNELS.values())
+)

@@ -8,7 +8,7 @@ from tilewright.graph import Clamp, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Float32
 from tilewright.kernels.float_common import ClampF32, clamp_attributes, float_clamp
 from tilewright.kernels.kernel import Declaration, KernelChoice
-from tilewright.kernels.scalar.elementwise_float import elementwise, elementwise_kernel
+from tilewright.kernels.scalar.elementwise_float import clamped_elementwise, clamping_kernel
 from tilewright.operators.unary import AlphaAttributes, ClipAttributes, HardSigmoidAttributes
 
 
@@ -34,7 +34,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     clamp = float_clamp(node, graph)
     if clamp is None:
         return ()
-    return (elementwise(node, graph, _KERNELS[node.operator], _attributes(node, clamp)),)
+    return (clamped_elementwise(node, graph, _KERNELS[node.operator], _attributes(node, clamp), clamp),)
 
 
 def _attributes(node: Node, clamp: Clamp) -> CStruct:
@@ -58,13 +58,15 @@ def _clamped(value: float, clamp: Clamp) -> float:
 
 
 _KERNELS = {
-    "Clip": elementwise_kernel("clip_f32", ClampF32, 9.0),
-    "LeakyRelu": elementwise_kernel("leaky_relu_f32", AlphaF32, 12.0, 6.6),
-    "HardSigmoid": elementwise_kernel("hard_sigmoid_f32", HardSigmoidF32, 14.0, 10.1),
-    "HardSwish": elementwise_kernel("hard_swish_f32", ClampF32, 14.3, 8.4),
-    "Sigmoid": elementwise_kernel("sigmoid_f32", ClampF32, 34.0),
-    "Tanh": elementwise_kernel("tanh_f32", ClampF32, 33.0),
-    "Swish": elementwise_kernel("swish_f32", AlphaF32, 31.0),
+    "Clip": clamping_kernel("clip_f32", ClampF32, 9.0),
+    "LeakyRelu": clamping_kernel("leaky_relu_f32", AlphaF32, 12.0, 6.6),
+    "HardSigmoid": clamping_kernel("hard_sigmoid_f32", HardSigmoidF32, 14.0, 10.1),
+    "HardSwish": clamping_kernel("hard_swish_f32", ClampF32, 14.3, 8.4),
+    "Sigmoid": clamping_kernel("sigmoid_f32", ClampF32, 34.0),
+    "Tanh": clamping_kernel("tanh_f32", ClampF32, 33.0),
+    "Swish": clamping_kernel("swish_f32", AlphaF32, 31.0),
 }
 
-DECLARATION = Declaration(operators=dict.fromkeys(_KERNELS, choices), kernels=tuple(_KERNELS.values()))
+DECLARATION = Declaration(
+    operators=dict.fromkeys(_KERNELS, choices), kernels=tuple(item.bounded for item in _KERNELS.values())
+)

@@ -52,6 +52,25 @@ TILEWRIGHT_INLINE void tilewright_light_row(uint8_t *const *at, const int32_t *s
     }
 }
 
+/* tilewright_binary_row where all elements lie side by side. Callers pass a constant for `clamps`.
+ */
+TILEWRIGHT_INLINE void tilewright_binary_beside(uint8_t *const *at, int32_t count,
+                                                tilewright_function_2 f, int clamps, float minimum,
+                                                float maximum)
+{
+    const uint8_t *a = at[0];
+    const uint8_t *b = at[1];
+    uint8_t *y = at[2];
+    TILEWRIGHT_UNROLL_4
+    for (int32_t i = 0; i < count; i++) {
+        const float value = f(tilewright_load_f32(a), tilewright_load_f32(b));
+        tilewright_store_f32(y, clamps ? tilewright_clamp(value, minimum, maximum) : value);
+        a += 4;
+        b += 4;
+        y += 4;
+    }
+}
+
 /* y = clamp(f(a, b)); callers pass a constant for `f`, so that the compiler inlines the function.
  */
 TILEWRIGHT_INLINE void tilewright_binary_row(uint8_t *const *at, const int32_t *stride,
@@ -74,25 +93,11 @@ TILEWRIGHT_INLINE void tilewright_binary_row(uint8_t *const *at, const int32_t *
         return;
     }
     if (unclamped && beside) {
-        TILEWRIGHT_UNROLL_4
-        for (int32_t i = 0; i < count; i++) {
-            tilewright_store_f32(y, f(tilewright_load_f32(a), tilewright_load_f32(b)));
-            a += 4;
-            b += 4;
-            y += 4;
-        }
+        tilewright_binary_beside(at, count, f, 0, minimum, maximum);
         return;
     }
     if (beside) {
-        TILEWRIGHT_UNROLL_4
-        for (int32_t i = 0; i < count; i++) {
-            tilewright_store_f32(y,
-                                 tilewright_clamp(f(tilewright_load_f32(a), tilewright_load_f32(b)),
-                                                  minimum, maximum));
-            a += 4;
-            b += 4;
-            y += 4;
-        }
+        tilewright_binary_beside(at, count, f, 1, minimum, maximum);
         return;
     }
     for (int32_t i = 0; i < count; i++) {
