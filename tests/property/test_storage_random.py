@@ -53,7 +53,7 @@ def test_plans_compute_what_the_graph_says(
     event(f"parts: {parts}, in place: {any(item.kind is RelationKind.TRAILS for item in plan.relations)}")
     inputs = random_inputs(graph)
     wanted = evaluate(graph, inputs)
-    callers = callers_kinds(**{"io_in_pools": False, "outputs_in_pools": False, **interface})
+    callers = callers_kinds(**interface)
     stored = plan_storage(graph, platform, callers=callers).graph
     got = Machine(plan, stored).run(inputs)
     for name in graph.outputs:

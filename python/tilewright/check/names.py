@@ -87,7 +87,7 @@ def gather(plan: Plan) -> Facts:
             at, more = parents[at]
             total += more
         root[name], shift[name] = at, total
-    interface = {tensor.buffer for tensor in (*plan.callers_inputs, *plan.callers_outputs)}
+    interface = {tensor.buffer for tensor in plan.callers_tensors}
     callers = frozenset(name for name in buffers if root[name] in interface)
     trails: dict[frozenset[str], tuple[Relation, ...]] = {}
     for item in plan.relations:

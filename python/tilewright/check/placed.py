@@ -29,7 +29,7 @@ def check_placements(facts: Facts, log: Log) -> None:
 
 
 def _check_interface(facts: Facts, log: Log) -> None:
-    for tensor in (*facts.plan.callers_inputs, *facts.plan.callers_outputs):
+    for tensor in facts.plan.callers_tensors:
         name = tensor.buffer
         if facts.root[name] != name and facts.root[name] not in facts.callers:
             log.report(

@@ -15,6 +15,7 @@ from tilewright.check.fed_inputs import follow_each_other
 from tilewright.check.names import Facts
 from tilewright.check.rules import Log, Rule
 from tilewright.plan import (
+    INTERFACE,
     AxisRange,
     Begin,
     Buffer,
@@ -29,8 +30,6 @@ from tilewright.plan import (
     RelationKind,
     Slide,
 )
-
-_CALLERS = (BufferKind.INPUT, BufferKind.OUTPUT)
 
 
 def check_sliding(facts: Facts, roots: tuple[Site, ...], log: Log) -> None:
@@ -143,7 +142,7 @@ class _Turns:
 
     def _lies_alike(self, buffer: Buffer, axis: int, moved: int) -> bool:
         """Whether rows ``moved`` rows later lie at the same place."""
-        if self.facts.root_kind(buffer.name) in _CALLERS:
+        if self.facts.root_kind(buffer.name) in INTERFACE:
             return True
         return buffer.ring_axis == axis and moved % buffer.shape[axis] == 0
 

@@ -141,7 +141,7 @@ def _of_header(storage: Storage, texts: _Texts) -> dict[str, Any]:
         "outputs": [item for item in outputs if item.is_passed],
         "pool_members": [] if plan.static_pools else texts.pools,
         "inputs_in_pools": plan.io_in_pools,
-        "outputs_in_pools": plan.io_in_pools or plan.outputs_in_pools,
+        "outputs_in_pools": not plan.callers_outputs,
         "io_pool": plan.io_pool,
         "stack_bytes": plan.stack_bytes,
         "states": [(in_comment(state.input), in_comment(state.output)) for state in plan.states],

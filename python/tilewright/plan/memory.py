@@ -32,7 +32,7 @@ INTERFACE = (BufferKind.INPUT, BufferKind.OUTPUT)
 """Kinds of buffers of a model's interface: the caller's, unless they lie in pools."""
 
 
-def callers_kinds(*, io_in_pools: bool, outputs_in_pools: bool) -> tuple[BufferKind, ...]:
+def callers_kinds(*, io_in_pools: bool = False, outputs_in_pools: bool = False) -> tuple[BufferKind, ...]:
     """Kinds of buffers that the caller owns and the plan does not place."""
     if io_in_pools:
         return ()

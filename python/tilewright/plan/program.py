@@ -20,6 +20,7 @@ from tilewright.plan.facts import (
 from tilewright.plan.iteration import UNKNOWN_STORES, Dimension, Stores
 from tilewright.plan.memory import (
     Buffer,
+    BufferKind,
     Core,
     ExternalWeights,
     Guards,
@@ -30,6 +31,7 @@ from tilewright.plan.memory import (
     Relation,
     Slide,
     StateTensor,
+    callers_kinds,
 )
 
 PLAN_FORMAT = 2
@@ -377,9 +379,18 @@ class Plan:
     @property
     def callers_inputs(self) -> tuple[InterfaceTensor, ...]:
         """The inputs that lie with the caller: all, or none where the plan places them."""
-        return () if self.io_in_pools else self.inputs
+        return self.inputs if BufferKind.INPUT in self._callers_kinds else ()
 
     @property
     def callers_outputs(self) -> tuple[InterfaceTensor, ...]:
         """The outputs that lie with the caller: all, or none where the plan places them."""
-        return () if self.io_in_pools or self.outputs_in_pools else self.outputs
+        return self.outputs if BufferKind.OUTPUT in self._callers_kinds else ()
+
+    @property
+    def callers_tensors(self) -> tuple[InterfaceTensor, ...]:
+        """The inputs and outputs that lie with the caller."""
+        return (*self.callers_inputs, *self.callers_outputs)
+
+    @property
+    def _callers_kinds(self) -> tuple[BufferKind, ...]:
+        return callers_kinds(io_in_pools=self.io_in_pools, outputs_in_pools=self.outputs_in_pools)

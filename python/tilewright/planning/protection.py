@@ -94,7 +94,7 @@ def require_regions(plan: Plan, platform: Platform) -> None:
         return
     used = {placement.pool for placement in plan.placements}
     pools = [pool for pool in plan.pools if pool.name in used]
-    given = [item for item in (*plan.callers_inputs, *plan.callers_outputs) if prod(item.shape)]
+    given = [item for item in plan.callers_tensors if prod(item.shape)]
     needed, most = 1 + len(pools) + len(given), platform.target.protected_regions
     if needed > most:
         raise not_supported(

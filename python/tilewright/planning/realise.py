@@ -118,7 +118,8 @@ def placement_items(schedule: Schedule, alive: Lifetimes, options: CompileOption
     if options.guards:
         trails = enclosing_trails(schedule, trails)
         alive = through_layers(schedule.program, alive)
-    placed = [buffer for buffer in schedule.buffers if buffer.kind not in callers_of(options)]
+    callers = callers_of(options)
+    placed = [buffer for buffer in schedule.buffers if buffer.kind not in callers]
     fixed = given_offsets(dict(options.homes))
     return [
         Item(

@@ -130,7 +130,7 @@ def _of_plan(plan: Plan, inputs: list[Array], outputs: list[Array]) -> dict[str,
     ]
     tensors = [*sides[0], *sides[1]]
     callers = [
-        text for item, text in zip((*plan.inputs, *plan.outputs), tensors, strict=True) if item in _callers(plan)
+        text for item, text in zip((*plan.inputs, *plan.outputs), tensors, strict=True) if item in plan.callers_tensors
     ]
     return {
         "prefix": plan.name,
@@ -235,7 +235,7 @@ def _tensor(plan: Plan, item: InterfaceTensor, array: Array, side: str, pool: Po
         label=text_part(item.identifier),
         identifier=item.identifier,
         variable=variable,
-        buffer=f"(uint8_t *){variable}" if item in _callers(plan) else _placed_address(plan, item),
+        buffer=f"(uint8_t *){variable}" if item in plan.callers_tensors else _placed_address(plan, item),
         macro=macro,
         c_type=c_type,
         length=f"{macro}_STORAGE / sizeof({c_type})" if storage_bytes(storage_of(plan), item) else f"{macro}_COUNT",
@@ -263,11 +263,6 @@ def _arguments(plan: Plan) -> list[str]:
 def _is_passed(plan: Plan, item: InterfaceTensor) -> bool:
     """Whether the caller passes the address of a whole input."""
     return item in plan.callers_inputs and not _is_fed(plan, item)
-
-
-def _callers(plan: Plan) -> tuple[InterfaceTensor, ...]:
-    """The inputs and outputs that lie with the caller."""
-    return (*plan.callers_inputs, *plan.callers_outputs)
 
 
 def _pool_argument(plan: Plan) -> str:
