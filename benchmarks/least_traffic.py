@@ -64,8 +64,8 @@ def _least(problem: TilingProblem, number: int, room: int, core_room: int) -> in
     if not moved:
         return 0
     best: int | None = None
-    for shapes in _shapes(problem):
-        fits, sizes = _fitting(problem, moved, shapes, number, room)
+    for shapes in shapes_of(problem):
+        fits, sizes = fitting(problem, moved, shapes, number, room)
         if not len(sizes):
             continue
         totals = _traffic(problem, moved, shapes, fits)
@@ -74,7 +74,7 @@ def _least(problem: TilingProblem, number: int, room: int, core_room: int) -> in
             if best is not None and int(totals[candidate]) >= best:
                 break
             size = 0 if number else int(sizes[candidate])
-            if _has_room_for_scratch(problem, shapes, int(fits[candidate]), size, core_room, partial=bool(number)):
+            if has_room_for_scratch(problem, shapes, int(fits[candidate]), size, core_room, partial=bool(number)):
                 best = int(totals[candidate])
                 break
     return best
@@ -94,7 +94,7 @@ class Shapes:
         return found
 
 
-def _shapes(problem: TilingProblem) -> Iterator[Shapes]:
+def shapes_of(problem: TilingProblem) -> Iterator[Shapes]:
     """All shapes, some at a time."""
     extents, multiples = problem.extents, problem.kernel.multiples
     dimensions = tuple(
@@ -108,7 +108,7 @@ def _shapes(problem: TilingProblem) -> Iterator[Shapes]:
         yield Shapes(dimensions, tuple(np.unravel_index(flat, lengths)) if lengths else ())
 
 
-def _fitting(
+def fitting(
     problem: TilingProblem, moved: Sequence[TileOperand], shapes: Shapes, number: int, room: int
 ) -> tuple[Counts, Counts]:
     """Numbers of the shapes whose tiles fit, and bytes of their tiles."""
@@ -123,7 +123,7 @@ def _fitting(
     return fits, used[fits]
 
 
-def _has_room_for_scratch(
+def has_room_for_scratch(
     problem: TilingProblem, shapes: Shapes, number: int, size: int, room: int, *, partial: bool
 ) -> bool:
     """Whether scratch has room beside ``size`` bytes; with ``partial`` the sums of a larger tile and its results."""
@@ -149,22 +149,22 @@ def _traffic(problem: TilingProblem, moved: Sequence[TileOperand], shapes: Shape
     for dimension, at in zip(shapes.dimensions, shapes.at, strict=True):
         tiles = np.asarray([-(-dimension.extent // step) for step in dimension.steps], np.int64)
         counts[dimension.name] = tiles[at[chosen]]
-    once = [_once(problem, operand, shapes, chosen) for operand in moved]
+    sizes = [distinct_bytes(problem, operand, shapes, chosen) for operand in moved]
     tiles_of = [
         np.asarray(prod([counts[name] for name in counts if name in operand.dimensions], start=np.int64(1)))
         for operand in moved
     ]
     least: Counts | None = None
-    for order in _orders(problem):
+    for order in orders(problem):
         total = np.zeros(len(chosen), np.int64)
-        for operand, size, tiles in zip(moved, once, tiles_of, strict=True):
+        for operand, size, tiles in zip(moved, sizes, tiles_of, strict=True):
             total = total + size * (rounds(order, counts, operand) // tiles)
         least = total if least is None else np.minimum(least, total)
     assert least is not None
     return least
 
 
-def _orders(problem: TilingProblem) -> Iterator[tuple[str, ...]]:
+def orders(problem: TilingProblem) -> Iterator[tuple[str, ...]]:
     sequence = problem.sequence
     reductions = [name for name in problem.cuttable if name in problem.reductions and name not in sequence]
     others = [name for name in problem.cuttable if name not in problem.reductions]
@@ -173,7 +173,7 @@ def _orders(problem: TilingProblem) -> Iterator[tuple[str, ...]]:
             yield (*outer, *sequence, *inner)
 
 
-def _once(problem: TilingProblem, operand: TileOperand, shapes: Shapes, chosen: Counts) -> Counts:
+def distinct_bytes(problem: TilingProblem, operand: TileOperand, shapes: Shapes, chosen: Counts) -> Counts:
     """The least bytes of all distinct tiles of an operand together."""
     needed = needed_elements(operand, problem.cuttable, problem.extents)
     cut = {dimension.name: number for number, dimension in enumerate(shapes.dimensions)}

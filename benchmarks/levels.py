@@ -7,7 +7,8 @@ Every network is planned for the platform l3-chain with pools of each size, or o
 bytes over l3-l2 and l2-l1 are compared with the least that any tile shape and any loop order of the layer moves within
 the same pool (least_traffic.py), which is a bound: shapes that reach it need not exist. Plans are those of the fewest
 cycles; where such a plan moves more than 1.10 or 1.15 times the least, because that is faster, the plan of the fewest
-bytes is measured too. Small models come first. ``--run`` builds all these plans there and runs them in
+bytes is measured too; where that moves more as well, the page says what tiles cannot be below that keep the limit of
+l3-l2 (least_of_both.py). Small models come first. ``--run`` builds all these plans there and runs them in
 QEMU; outputs have to be the stored ones. ``--results`` keeps what is known, in a line of JSON each, as long as the
 product is the same.
 """
@@ -18,12 +19,13 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import corpus
 import numpy as np
+from least_of_both import Rooms, least_beside
 from least_traffic import least_bytes
 from sweep_network import product_sha256
 from tilewright.base.errors import ExitStatus, TilewrightError
@@ -68,7 +70,11 @@ class Side:
 
 @dataclass(frozen=True)
 class Row:
-    """A network at one size of the pools, planned for an objective; ``refused`` says why there is no plan."""
+    """A network at one size of the pools, planned for an objective; ``refused`` says why there is no plan.
+
+    ``beside`` are the least bytes over l2-l1 of all tiles that keep the limit of l3-l2, None if no tiles do; it is
+    asked of plans for the fewest bytes that are beyond the limits.
+    """
 
     name: str
     size: str
@@ -79,6 +85,7 @@ class Row:
     near: Side = Side(0, 0, 0)
     cycles: int = 0
     objective: str = Objective.CYCLES.value
+    beside: int | None = 0
 
     @property
     def is_near_the_least(self) -> bool:
@@ -162,7 +169,7 @@ def measured(network: corpus.Network, size: str, objective: str) -> Row:
     for _ in range(6):
         try:
             prepared, planned = plans(network, l2, l1, objective)
-            return replace(row_of(network, size, l2, l1, prepared, planned), objective=objective)
+            return row_of(network, size, l2, l1, objective, prepared, planned)
         except TilewrightError as error:
             needed = {pool: int(least) for text in error.help for pool, least in NEEDED.findall(text)}
             if error.status is not ExitStatus.DOES_NOT_FIT or not set(needed) & {"l1", "l2"}:
@@ -229,8 +236,22 @@ def plans(network: corpus.Network, l2: int, l1: int, objective: str) -> tuple[Pr
     return prepared, search(prepared, platform, options)
 
 
-def row_of(network: corpus.Network, size: str, l2: int, l1: int, prepared: Prepared, planned: Planned) -> Row:
+def row_of(
+    network: corpus.Network, size: str, l2: int, l1: int, objective: str, prepared: Prepared, planned: Planned
+) -> Row:
     facts = {layer.name: layer for layer in planned.schedule.layers}
+    bounds = bounds_of(prepared, l2, l1)
+    far = side(facts, {name: least for name, (least, _) in bounds.items()}, FAR)
+    near = side(facts, {name: least for name, (_, least) in bounds.items()}, NEAR)
+    row = Row(network.label, size, l2, l1, "", far, near, sum(layer.predicted_cycles for layer in facts.values()))
+    row = replace(row, objective=objective)
+    if objective == Objective.CYCLES.value or row.is_near_the_least:
+        return row
+    return replace(row, beside=beside(prepared, bounds, Rooms(l2, l1), {far.worst_layer, near.worst_layer}))
+
+
+def bounds_of(prepared: Prepared, l2: int, l1: int) -> dict[str, tuple[int, int]]:
+    """By layer the least bytes over l3-l2 and over l2-l1."""
     known: dict[object, tuple[int, int]] = {}
     bounds: dict[str, tuple[int, int]] = {}
     for ways in prepared.problems:
@@ -238,9 +259,26 @@ def row_of(network: corpus.Network, size: str, l2: int, l1: int, prepared: Prepa
         if alike not in known:
             known[alike] = least_bytes(ways, 1, l2, l1) or 0, least_bytes(ways, 0, l1) or 0
         bounds[ways[0].node.name] = known[alike]
-    far = side(facts, {name: least for name, (least, _) in bounds.items()}, FAR)
-    near = side(facts, {name: least for name, (_, least) in bounds.items()}, NEAR)
-    return Row(network.label, size, l2, l1, "", far, near, sum(layer.predicted_cycles for layer in facts.values()))
+    return bounds
+
+
+def beside(
+    prepared: Prepared, bounds: Mapping[str, tuple[int, int]], rooms: Rooms, layers: Collection[str]
+) -> int | None:
+    """The least bytes over l2-l1 while l3-l2 keeps its limit, None if no tiles of some layer keep it.
+
+    Each of the layers moves over l3-l2 at most what the limit leaves when all others move their least there; what is
+    not among ``layers`` is counted with its least over l2-l1.
+    """
+    least_far, least_near = (sum(pair[link] for pair in bounds.values()) for link in (0, 1))
+    total = least_near
+    for ways in (ways for ways in prepared.problems if ways[0].node.name in layers):
+        far, near = bounds[ways[0].node.name]
+        least = least_beside(ways, rooms, far + int(MOST_FAR * least_far) - least_far)
+        if least is None:
+            return None
+        total += max(least - near, 0)
+    return total
 
 
 def side(facts: dict[str, LayerFacts], bounds: dict[str, int], links: Sequence[str]) -> Side:
@@ -283,15 +321,21 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def beyond(rows: Sequence[Row]) -> str:
-    """The plans that are beyond the limits for either objective, in a sentence."""
+    """The plans that are beyond the limits for either objective, and the least of tiles that keep one limit."""
     few = {(row.name, row.size): row for row in rows if not row.refused}
     found = [
-        f"{row.name} at {row.l2:,} and {row.l1:,} ({row.far.ratio:.3f} and {row.near.ratio:.3f})"
+        f"{row.name} at {row.l2:,} and {row.l1:,} ({row.far.ratio:.3f} and {row.near.ratio:.3f}; {least_said(row)})"
         for row in few.values()
         if not row.is_near_the_least
     ]
-    reason = "their least over one link and over the other are those of different tiles"
-    return f"Beyond the limits: {', '.join(found)}; {reason}.\n\n" if found else ""
+    return f"Beyond the limits: {', '.join(found)} (least_of_both.py).\n\n" if found else ""
+
+
+def least_said(row: Row) -> str:
+    """The least of all tiles whose bytes over l3-l2 keep the limit."""
+    if row.beside is None:
+        return f"no tiles keep {MOST_FAR:.2f} over l3-l2 and fit l1"
+    return f"tiles that keep {MOST_FAR:.2f} over l3-l2 move {row.beside / row.near.least:.3f} over l2-l1"
 
 
 def table(rows: Sequence[Row]) -> str:

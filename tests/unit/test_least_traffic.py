@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from itertools import permutations, product
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from tilewright.tiling.problem import TilingProblem, tiling_problem
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
+from least_of_both import Rooms, least_beside
 from least_traffic import least_bytes
 
 GRAPHS = {
@@ -100,3 +102,79 @@ def test_points_of_a_sequence_come_in_order() -> None:
     ample, scant = (least_bytes([problem], 0, room) for room in (1000, 300))
     assert ample is not None
     assert scant == ample + 5 * sum(array.nbytes for array in operands[1:])
+
+
+PAIRS = 1000
+DEEP = conv((1, 8, 4, 4), (8, 8, 1, 1), (4, 4))
+FAR_ROOM, NEAR_ROOM = 700, 300
+
+
+def test_no_pair_of_tiles_moves_less_beside_a_limit() -> None:
+    """Pairs of a larger tile and tiles within it, drawn at random and walked tile by tile."""
+    problem = problem_of(DEEP)
+    random = Random(1)
+    rooms = Rooms(FAR_ROOM, NEAR_ROOM)
+    seen: list[tuple[int, int]] = []
+    for _ in range(PAIRS):
+        larger, smaller = drawn_steps(problem, random)
+        if not fits(problem, larger, FAR_ROOM, 0) or not fits(problem, smaller, NEAR_ROOM, 1):
+            continue
+        outer, inner = (order_of(problem, random) for _ in range(2))
+        seen.append((moved(problem, larger, outer, problem.operands), walked(problem, larger, smaller, outer, inner)))
+    assert len(seen) >= 50
+    limits = sorted({far for far, _ in seen})
+    bounds = [least_beside([problem], rooms, limit) for limit in limits]
+    for limit, bound in zip(limits, bounds, strict=True):
+        assert bound is not None
+        assert bound <= min(near for far, near in seen if far <= limit), limit
+    assert bounds == sorted(bounds, key=lambda bound: -(bound or 0))
+    assert bounds[-1] < bounds[0], "a limit that costs nothing would say little"
+    assert least_beside([problem], rooms, limits[0] // 4) is None
+
+
+def test_a_larger_tile_of_the_whole_leaves_the_least_of_the_near_link() -> None:
+    problem = problem_of(DEEP)
+    assert least_beside([problem], Rooms(100_000, NEAR_ROOM), 100_000) == least_bytes([problem], 0, NEAR_ROOM)
+
+
+def drawn_steps(problem: TilingProblem, random: Random) -> tuple[dict[str, int], dict[str, int]]:
+    """Steps of larger tiles, which are equal and cut no reduction, and steps within them that divide their own."""
+    larger, smaller = dict(problem.extents), dict(problem.extents)
+    for name in problem.cuttable:
+        multiple = problem.kernel.multiples.get(name, 1)
+        if name not in problem.reductions:
+            larger[name] = random.choice(divisors(problem.extents[name], multiple))
+        smaller[name] = random.choice(divisors(larger[name], multiple))
+    return larger, smaller
+
+
+def divisors(extent: int, multiple: int) -> list[int]:
+    return [step for step in range(multiple, extent + 1, multiple) if extent % step == 0]
+
+
+def fits(problem: TilingProblem, steps: dict[str, int], room: int, scratch: int) -> bool:
+    return sum(size_of(item, steps) for item in problem.operands) + scratch * problem.scratch_bytes(steps) <= room
+
+
+def order_of(problem: TilingProblem, random: Random) -> tuple[str, ...]:
+    others = [name for name in problem.cuttable if name not in problem.reductions]
+    return (*random.sample(others, len(others)), *(name for name in problem.cuttable if name in problem.reductions))
+
+
+def walked(
+    problem: TilingProblem,
+    larger: dict[str, int],
+    smaller: dict[str, int],
+    outer: tuple[str, ...],
+    inner: tuple[str, ...],
+) -> int:
+    """Bytes over the core's link: all smaller tiles of a larger one, then those of the next."""
+    places = {name: range(0, problem.extents[name], smaller[name]) for name in problem.cuttable}
+    points = [dict(zip(places, point, strict=True)) for point in product(*places.values())]
+    points.sort(key=lambda at: (*(at[name] // larger[name] for name in outer), *(at[name] for name in inner)))
+    total = 0
+    for operand in problem.operands:
+        seen = [tuple(at[name] for name in places if name in operand.dimensions) for at in points]
+        loads = sum(now != before for now, before in zip(seen, [None, *seen], strict=False))
+        total += moved_elements(operand, smaller, problem.extents) * operand.element_bytes * loads // len(set(seen))
+    return total
