@@ -335,7 +335,8 @@ def least_said(row: Row) -> str:
     """The least of all tiles whose bytes over l3-l2 keep the limit."""
     if row.beside is None:
         return f"no tiles keep {MOST_FAR:.2f} over l3-l2 and fit l1"
-    return f"tiles that keep {MOST_FAR:.2f} over l3-l2 move {row.beside / row.near.least:.3f} over l2-l1"
+    times = f"{row.beside / row.near.least:.3f} times the least"
+    return f"tiles that keep {MOST_FAR:.2f} over l3-l2 move {times} over l2-l1"
 
 
 def table(rows: Sequence[Row]) -> str:
