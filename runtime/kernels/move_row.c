@@ -33,6 +33,7 @@ static void move_contiguous(uint8_t *to, const uint8_t *from, int32_t bytes)
         from += 4 * words;
         bytes -= 4 * words;
     }
+    TILEWRIGHT_UNROLL_4
     for (; bytes > 0; bytes--) {
         *to++ = *from++;
     }
@@ -42,32 +43,36 @@ void tilewright_move_row(uint8_t *const *at, const int32_t *stride, int32_t coun
                          const void *context)
 {
     const int32_t element_bytes = *(const int32_t *)context;
+    const int32_t from_step = stride[0];
+    const int32_t to_step = stride[1];
     const uint8_t *from = at[0];
     uint8_t *to = at[1];
 
-    if (stride[0] == element_bytes && stride[1] == element_bytes) {
+    if (from_step == element_bytes && to_step == element_bytes) {
         move_contiguous(to, from, count * element_bytes);
         return;
     }
     switch (element_bytes) {
     case 1:
-        for (; count > 0; count--, from += stride[0], to += stride[1]) {
+        TILEWRIGHT_UNROLL_4
+        for (; count > 0; count--, from += from_step, to += to_step) {
             *to = *from;
         }
         break;
     case 2:
-        for (; count > 0; count--, from += stride[0], to += stride[1]) {
+        for (; count > 0; count--, from += from_step, to += to_step) {
             *(tilewright_half_word *)(void *)to = *(const tilewright_half_word *)(const void *)from;
         }
         break;
     case 8:
-        for (; count > 0; count--, from += stride[0], to += stride[1]) {
+        for (; count > 0; count--, from += from_step, to += to_step) {
             tilewright_store_word(to + 4, tilewright_load_word(from + 4));
             tilewright_store_word(to, tilewright_load_word(from));
         }
         break;
     default:
-        for (; count > 0; count--, from += stride[0], to += stride[1]) {
+        TILEWRIGHT_UNROLL_4
+        for (; count > 0; count--, from += from_step, to += to_step) {
             tilewright_store_word(to, tilewright_load_word(from));
         }
         break;

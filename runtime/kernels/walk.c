@@ -167,6 +167,33 @@ static TILEWRIGHT_NOINLINE int prepare(struct walk *walk,
     return 1;
 }
 
+/* 1 if there is an axis at a place that no ring lies on, else 0. */
+static int32_t inner_axes(const struct walk *walk, int32_t at)
+{
+    return at < walk->rank && rings_at(walk, at) == 0 ? 1 : 0;
+}
+
+/* Sets the addresses of the first of the rows that lie along the axes before `outer`. This function
+ * and `advance` are not inlined, so that a row finds no registers of theirs on the stack. */
+static TILEWRIGHT_NOINLINE void begin_rows(const struct walk *walk,
+                                           const struct tilewright_walk_operand *operands,
+                                           int32_t count, int32_t outer, uint8_t **at)
+{
+    for (int32_t i = 0; i < count; i++) {
+        at[i] = operands[i].base + row_offset(walk, &operands[i], i, outer);
+    }
+}
+
+/* Moves to the next index of the axes from `outer` on. Returns 0 behind the last one. */
+static TILEWRIGHT_NOINLINE int advance(struct walk *walk, int32_t outer)
+{
+    int32_t place = outer;
+    while (place < walk->rank && ++walk->index[place] == walk->extent[place]) {
+        walk->index[place++] = 0;
+    }
+    return place < walk->rank;
+}
+
 void tilewright_walk(const struct tilewright_walk_operand *operands, int32_t operand_count,
                      const int32_t *extent, tilewright_row_function row, const void *context)
 {
@@ -177,24 +204,21 @@ void tilewright_walk(const struct tilewright_walk_operand *operands, int32_t ope
     if (!prepare(&walk, operands, operand_count, extent)) {
         return;
     }
-    const int32_t first = walk.rank > 0 && rings_at(&walk, 0) == 0 ? 1 : 0;
-    const int32_t length = first != 0 ? walk.extent[0] : 1;
-    for (int32_t i = 0; first != 0 && i < operand_count; i++) {
+    const int32_t first = inner_axes(&walk, 0);
+    const int32_t outer = first + inner_axes(&walk, first);
+    const int32_t length = first > 0 ? walk.extent[0] : 1;
+    const int32_t rows = outer > first ? walk.extent[first] : 1;
+    const int32_t row_axis = outer > first ? axis_at(&walk, first) : 0;
+    for (int32_t i = 0; first > 0 && i < operand_count; i++) {
         stride[i] = operands[i].stride[axis_at(&walk, 0)];
     }
-    int32_t place = TILEWRIGHT_MAX_RANK - 1; /* whose index moved last; not yet: never `first` */
     do {
-        for (int32_t i = 0; i < operand_count; i++) {
-            if (place == first && rings_at(&walk, first) == 0) {
-                at[i] += operands[i].stride[axis_at(&walk, first)];
-            } else {
-                at[i] = operands[i].base + row_offset(&walk, &operands[i], i, first);
+        begin_rows(&walk, operands, operand_count, outer, at);
+        for (int32_t done = 0; done < rows; done++) {
+            row(at, stride, length, context);
+            for (int32_t i = 0; i < operand_count; i++) {
+                at[i] += operands[i].stride[row_axis];
             }
         }
-        row(at, stride, length, context);
-        for (place = first; place < walk.rank && ++walk.index[place] == walk.extent[place];
-             place++) {
-            walk.index[place] = 0;
-        }
-    } while (place < walk.rank);
+    } while (advance(&walk, outer));
 }
