@@ -45,7 +45,7 @@ CORES = {
     "tilewright_interpolate_integer": "tilewright_line_cut",
 }
 """What attributes of kernels point to that multiplies, and what finishes where no kernel's name says the rule."""
-MOVERS = ("concat", "copy", "interleave_planes", "pad")
+MOVERS = ("concat", "copy", "interleave_planes", "pad", "repeat")
 LINES = {"softmax_fixed": "softmax", "softmax_halves": "softmax", "l2_fixed": "normalise"}
 """Files that walk lines by tilewright_call_lines, and what works on a line."""
 PIECES = {"binary_integer": "integer", "requantize": "requantize"}

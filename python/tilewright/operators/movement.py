@@ -1,4 +1,4 @@
-"""Operators that move elements without computing: Concat, Slice, Pad, Transpose, Copy, Reshape."""
+"""Operators that move elements without computing: Concat, Slice, Pad, Repeat, Transpose, Copy, Reshape."""
 
 from __future__ import annotations
 
@@ -29,6 +29,13 @@ class PadAttributes(Attributes):
 
     pads: tuple[int, ...]
     value: float
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatAttributes(Attributes):
+    """For every axis, how often each element stands in turn; 2 makes 0 0 1 1 2 2 of 0 1 2."""
+
+    times: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,30 @@ def pad(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     widths = list(zip(pads[: x.ndim], pads[x.ndim :], strict=True))
     value = x.dtype.type(node.given(PadAttributes).value)
     return finish(node, graph, np.pad(x, widths, constant_values=value) if widths else x)
+
+
+def repeat_nest(node: Node, graph: Graph) -> Nest:
+    """Output position d reads d / times, rounded down."""
+    shape = graph.tensor(node.outputs[0]).shape
+    times = node.given(RepeatAttributes).times
+    read = tuple(AxisMap(((f"d{axis}", 1),), 0, 0, times[axis]) for axis in range(len(shape)))
+    return Nest(dimensions_of(shape), (read,), (identity_maps(shape),))
+
+
+def repeat(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
+    """Each element ``times`` times in turn along every axis: nearest Resize by whole factors."""
+    x = operand(arrays, 0)
+    for axis, count in enumerate(node.given(RepeatAttributes).times):
+        x = np.repeat(x, count, axis)
+    return finish(node, graph, x)
+
+
+def repetitions(indices: Array, extent: int) -> int:
+    """How often indices take each element of an axis in turn, as 0 0 1 1 2 2 does twice; 0 for others."""
+    if indices.ndim != 1 or not indices.size or indices.size % extent:
+        return 0
+    times = indices.size // extent
+    return times if np.array_equal(indices, np.repeat(np.arange(extent), times)) else 0
 
 
 def transpose_nest(node: Node, graph: Graph) -> Nest:
@@ -171,6 +202,7 @@ OPERATORS = (
     Operator("Concat", concat_nest, concat, AxisAttributes, keeps_values=True, joins=Joins.PARTS, is_alike=True),
     Operator("Slice", slice_nest, slice_elements, SliceAttributes, keeps_values=True, joins=Joins.PART, is_alike=True),
     Operator("Pad", pad_nest, pad, PadAttributes, keeps_values=True, is_alike=True),
+    Operator("Repeat", repeat_nest, repeat, RepeatAttributes, keeps_values=True),
     Operator(
         "Transpose", transpose_nest, transpose, TransposeAttributes, keeps_values=True, is_view=True, is_alike=True
     ),

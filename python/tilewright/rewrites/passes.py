@@ -18,6 +18,7 @@ from tilewright.rewrites.longer_windows import with_slide
 from tilewright.rewrites.needed_positions import only_needed_positions
 from tilewright.rewrites.normalizations import name_normalizations
 from tilewright.rewrites.powers import expand_powers
+from tilewright.rewrites.repeats import name_repeats
 from tilewright.rewrites.scaling import fold_scaling
 from tilewright.rewrites.upright import upright
 from tilewright.rewrites.views import eliminate_views
@@ -46,6 +47,7 @@ def optimise(
     graph = fold_constants(graph)
     graph = take_parts(graph)
     graph = eliminate_views(graph)
+    graph = eliminate_views(name_repeats(graph))
     graph = expand_powers(graph)
     graph = name_activations(graph)
     graph = name_normalizations(graph)

@@ -239,21 +239,21 @@ def test_erfc_of_tf2onnx(tmp_path):
 @pytest.mark.parametrize(
     ("sizes", "attributes", "counts"),
     [
-        ((1, 3, 8, 15), {}, {"Expand": 1, "Reshape": 2}),
-        ((1, 3, 4, 10), {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}, {"Expand": 1}),
-        ((1, 3, 7, 10), {}, {"Gather": 1, "Expand": 1}),
+        ((1, 3, 8, 15), {}, {"Repeat": 1}),
+        ((1, 3, 4, 10), {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}, {"Repeat": 1}),
+        ((1, 3, 7, 10), {}, {"Gather": 1, "Repeat": 1}),
         ((1, 3, 9, 11), {"coordinate_transformation_mode": "align_corners"}, {"Gather": 2}),
     ],
 )
-def test_nearest_elements_several_times_are_copies(tmp_path, sizes, attributes, counts):
+def test_nearest_elements_several_times_are_a_repeat(tmp_path, sizes, attributes, counts):
     model = one_node("Resize", [1, 3, 4, 5], None, None, ints(*sizes), mode="nearest", **attributes)
     found = operators(assert_equal_to_runtime(tmp_path, model))
     assert {name: found[name] for name in counts} == counts
     assert ("Gather" in found) == ("Gather" in counts)
 
 
-@pytest.mark.parametrize(("indices", "name"), [([0, 0, 1, 1, 2, 2], "Expand"), ([0, 0, 1, 2, 2, 2], "Gather")])
-def test_indices_that_repeat_elements_are_copies(tmp_path, indices, name):
+@pytest.mark.parametrize(("indices", "name"), [([0, 0, 1, 1, 2, 2], "Repeat"), ([0, 0, 1, 2, 2, 2], "Gather")])
+def test_indices_that_repeat_elements_are_a_repeat(tmp_path, indices, name):
     """As PyTorch writes nearest upsampling by indices."""
     model = one_node("Gather", [1, 4, 3, 5], ints(*indices), axis=2)
     assert operators(assert_equal_to_runtime(tmp_path, model))[name] == 1

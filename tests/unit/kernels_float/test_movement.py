@@ -19,6 +19,7 @@ CHOICES: dict[str, Callable[[Node, Graph], tuple[KernelChoice, ...]]] = {
     "Slice": movement.slice_elements,
     "Concat": movement.concat,
     "Pad": movement.pad,
+    "Repeat": movement.repeat,
     "Reshape": movement.reshape,
     "Quantize": quantize.quantize,
     "Dequantize": quantize.dequantize,
@@ -84,6 +85,15 @@ def test_pads(kernels: Kernels, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("times", [(1, 2, 2), (3, 1, 1), (1, 1, 4), (2, 3, 2)])
+def test_repeats(kernels: Kernels, dtype: str, times: tuple[int, ...]) -> None:
+    x = elements(1, (2, 3, 4), dtype)
+    out = tuple(extent * count for extent, count in zip(x.shape, times, strict=True))
+    check(kernels, Case("Repeat", (x,), {"times": times}, out, dtype))
+    check(kernels, Case("Repeat", (x,), {"times": times}, out, dtype, channels_last=True))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(24,), (2, 12), (3, 2, 4), (4, 1, 6), (6, 2, 2)])
 def test_reshapes(kernels: Kernels, dtype: str, shape: tuple[int, ...]) -> None:
     x = elements(1, (2, 3, 4), dtype)
@@ -91,7 +101,7 @@ def test_reshapes(kernels: Kernels, dtype: str, shape: tuple[int, ...]) -> None:
     check(kernels, Case("Reshape", (x,), {}, shape, dtype, channels_last=True))
 
 
-@pytest.mark.parametrize("operator", ["Copy", "Concat", "Slice", "Pad"])
+@pytest.mark.parametrize("operator", ["Copy", "Concat", "Slice", "Pad", "Repeat"])
 def test_moved_rows_may_live_in_rings(kernels: Kernels, operator: str) -> None:
     x = random_array(1, (6, 4))
     case = {
@@ -99,6 +109,7 @@ def test_moved_rows_may_live_in_rings(kernels: Kernels, operator: str) -> None:
         "Concat": Case("Concat", (x, x), {"axis": 1}, (6, 8)),
         "Slice": Case("Slice", (x,), {"starts": (1, 1), "steps": (1, 2)}, (5, 2)),
         "Pad": Case("Pad", (x,), {"pads": (1, 1, 0, 0), "value": 2.0}, (7, 5)),
+        "Repeat": Case("Repeat", (x,), {"times": (3, 2)}, (18, 8)),
     }[operator]
     choice = only(case)
     rings = tuple(Ring(number, 4, 3) for number in range(len(choice.reads) + 1))

@@ -9,9 +9,10 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.graph import Array, DType
-from tilewright.importers.construction import MAX_RANK, Unsupported
+from tilewright.importers.construction import Unsupported
 from tilewright.importers.onnx.context import Call
 from tilewright.importers.onnx.elementwise import typed
+from tilewright.operators.movement import repetitions
 
 Translate = Callable[[Call], None]
 _INDEX = frozenset({DType.INT32, DType.INT64})
@@ -20,40 +21,23 @@ _INDEX = frozenset({DType.INT32, DType.INT64})
 def emit_gather(call: Call, x: str, indices: str, axis: int, *, batch_dims: int = 0, part: str = "") -> str:
     """Gather along one axis; the output takes the indices' axes behind the batch in its place.
 
-    Constant indices that take each element several times make copies of it, which move whole rows.
+    Constant indices that take each element several times in turn are a Repeat.
     """
     x_shape, index_shape = call.build.tensor(x).shape, call.build.tensor(indices).shape
-    times = 1 if batch_dims else repetitions(call.build.constants.get(indices), x_shape[axis])
-    if times > 1 and len(x_shape) < MAX_RANK:
+    chosen = None if batch_dims else call.build.constants.get(indices)
+    times = 0 if chosen is None else repetitions(chosen, x_shape[axis])
+    if times > 1:
         return repeated(call, x, {axis: times}, part)
     shape = (*x_shape[:axis], *index_shape[batch_dims:], *x_shape[axis + 1 :])
     return call.emit("Gather", [x, indices], shape, {"axis": axis, "batch_dims": batch_dims}, part=part)
 
 
-def repetitions(indices: Array | None, extent: int) -> int:
-    """How often indices take each element of an axis in turn, as 0 0 1 1 2 2 does twice; 0 for others."""
-    if indices is None or indices.ndim != 1 or not indices.size or indices.size % extent:
-        return 0
-    times = indices.size // extent
-    return times if np.array_equal(indices, np.repeat(np.arange(extent), times)) else 0
-
-
-def can_repeat(rank: int, axes: int) -> bool:
-    """Whether that many axes of a tensor can be repeated together: each needs an axis more."""
-    return rank + axes <= MAX_RANK
-
-
 def repeated(call: Call, x: str, times: Mapping[int, int], part: str = "") -> str:
     """Each element several times in turn along some axes."""
     shape = call.build.tensor(x).shape
-    apart = tuple(extent for axis, one in enumerate(shape) for extent in ((one, 1) if axis in times else (one,)))
-    wide = tuple(
-        extent for axis, one in enumerate(shape) for extent in ((one, times[axis]) if axis in times else (one,))
-    )
-    name = call.emit("Reshape", [x], apart, part=f"{part or 'all'}/apart")
-    name = call.emit("Expand", [name], wide, part=f"{part or 'all'}/repeated")
-    joined = tuple(one * times.get(axis, 1) for axis, one in enumerate(shape))
-    return call.emit("Reshape", [name], joined, part=part)
+    counts = tuple(times.get(axis, 1) for axis in range(len(shape)))
+    wide = tuple(extent * count for extent, count in zip(shape, counts, strict=True))
+    return call.emit("Repeat", [x], wide, {"times": counts}, part=part)
 
 
 def gather(call: Call) -> None:

@@ -1,4 +1,4 @@
-"""Resize and Upsample: axis by axis, a Gather where nearest elements are taken, else an interpolation."""
+"""Resize and Upsample: by whole factors a Repeat; else axis by axis a Gather of nearest elements, or interpolation."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 from tilewright.graph import Array, DType
 from tilewright.importers.construction import Unsupported
 from tilewright.importers.onnx.context import Call
-from tilewright.importers.onnx.indexing import can_repeat, emit_gather, repeated, repetitions
+from tilewright.importers.onnx.indexing import emit_gather, repeated
 from tilewright.operators.interpolation import integer_tables
+from tilewright.operators.movement import repetitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def _apply(call: Call, axes: Mapping[int, _Axis], mode: str, coordinates: str = 
         raise Unsupported(f"mode '{mode}' of {x.dtype.value}", "insert a Cast")
     rounding = str(call.attribute("nearest_mode", "round_prefer_floor"))
     times = _repetitions({axis: axes[axis] for axis in changed}, coordinates, rounding) if mode == "nearest" else {}
-    if times and can_repeat(len(shape), len(times)):
+    if times:
         repeated(call, x.name, times)
         return
     for axis in changed:

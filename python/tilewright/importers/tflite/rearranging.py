@@ -13,6 +13,7 @@ from tilewright.graph import Array, DType
 from tilewright.importers.construction import Unsupported, broadcast, dtype_named
 from tilewright.importers.tflite.context import LiteCall, axis_of, one_type
 from tilewright.importers.tflite.images import nearest_positions
+from tilewright.operators.movement import repetitions
 
 
 def pack(call: LiteCall) -> None:
@@ -114,7 +115,12 @@ def picked(call: LiteCall, name: str, axis: int, positions: Sequence[int] | Arra
 
 def _picked_all(call: LiteCall, positions: Mapping[int, Sequence[int] | Array]) -> None:
     """Constant positions of several axes of the first input."""
-    name = call.input(0).name
+    name, extents = call.input(0).name, call.input(0).shape
+    times = [repetitions(np.asarray(positions.get(axis, np.arange(one))), one) for axis, one in enumerate(extents)]
+    if all(times) and max(times) > 1:
+        wide = tuple(extent * count for extent, count in zip(extents, times, strict=True))
+        call.emit("Repeat", [name], wide, {"times": tuple(times)})
+        return
     for axis, listed in positions.items():
         name = picked(call, name, axis, listed, f"axis{axis}")
     call.emit("Reshape", [name], call.build.tensor(name).shape)

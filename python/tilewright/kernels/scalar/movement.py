@@ -1,4 +1,4 @@
-"""Kernels that move elements of 1, 2, 4 or 8 bytes: Copy, Transpose, Slice, Concat, Pad, Reshape."""
+"""Kernels that move elements of 1, 2, 4 or 8 bytes: Copy, Transpose, Slice, Concat, Pad, Repeat, Reshape."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.elementwise import nest as elementwise_nest
 from tilewright.operators.movement import (
     PadAttributes,
+    RepeatAttributes,
     SliceAttributes,
     TransposeAttributes,
     concat_nest,
     pad_nest,
+    repeat_nest,
     reshape_nest,
     slice_nest,
     transpose_nest,
@@ -55,6 +57,14 @@ class Pad(CStruct):
     element_bytes: ElementBytes
     pads: Annotated[Int32x6, "elements in front of the input"]
     value: Annotated[UInt32x2, "the padding's bits: bits 0 to 31 and, for 8 bytes, 32 to 63"]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(CStruct):
+    """Element i of the output along an axis is element i / times of the input. Operands: x, y."""
+
+    element_bytes: ElementBytes
+    times: Int32x6
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +130,14 @@ def pad(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     return (_mover(node, graph, _PAD, attributes, pad_nest),)
 
 
+def repeat(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for Repeat."""
+    if not _moves(node, graph):
+        return ()
+    attributes = Repeat(_element_bytes(node, graph), leading(node.given(RepeatAttributes).times, 1))
+    return (_mover(node, graph, _REPEAT, attributes, repeat_nest),)
+
+
 def reshape(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for a Reshape that is not a view."""
     if not _moves(node, graph):
@@ -165,6 +183,7 @@ _ANY_AXIS = frozenset(range(MAX_RANK))
 _COPY = Kernel("tilewright_copy", Copy, per_point(6.0), ring_axes=_ANY_AXIS)
 _CONCAT = Kernel("tilewright_concat", Concat, per_point(6.0), ring_axes=_ANY_AXIS)
 _PAD = Kernel("tilewright_pad", Pad, per_point(8.0), ring_axes=_ANY_AXIS)
+_REPEAT = Kernel("tilewright_repeat", Repeat, per_point(8.0), ring_axes=_ANY_AXIS)
 _RESHAPE = Kernel("tilewright_reshape", Reshape, per_point(12.0))
 
 DECLARATION = Declaration(
@@ -172,6 +191,7 @@ DECLARATION = Declaration(
         "Concat": concat,
         "Slice": slice_elements,
         "Pad": pad,
+        "Repeat": repeat,
         "Transpose": transpose,
         "Copy": copy,
         "BitCast": bit_cast,
@@ -179,5 +199,5 @@ DECLARATION = Declaration(
         "Expand": copy,
         "Reshape": reshape,
     },
-    kernels=(_CONCAT, _PAD, _COPY, _RESHAPE),
+    kernels=(_CONCAT, _PAD, _REPEAT, _COPY, _RESHAPE),
 )

@@ -941,6 +941,17 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_pad_attributes) == 36,
 void tilewright_pad(const struct tilewright_pad_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+/* Element i of the output along an axis is element i / times of the input. Operands: x, y. */
+struct tilewright_repeat_attributes {
+    int32_t element_bytes; /* 1, 2, 4 or 8 */
+    int32_t times[6];
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_repeat_attributes) == 28,
+                       "tilewright_repeat_attributes");
+
+void tilewright_repeat(const struct tilewright_repeat_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 /* Element i of the output along an axis is element starts + steps * i of the input. Operands: x, y. */
 struct tilewright_copy_attributes {
     int32_t element_bytes; /* 1, 2, 4 or 8 */
