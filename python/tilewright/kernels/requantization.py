@@ -4,7 +4,7 @@ Before:  y = clip(round_half_even(acc * 0.00173) + 3, -128, 127), |acc| at most 
 After:   rule HIGH, row {bias, 1902242653, 2^7 + (3 << 8), 8}: y = clip((high_word(acc * m) + a) >> s)
 
 Half up, as the short rules round, and half even differ only where acc * multiplier is exactly
-between two integers. Whether any reachable accumulator is there is known here, channel by channel.
+between two integers. Whether any reachable accumulator is there is known here, channel by channel (ties.py).
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ import numpy as np
 
 from tilewright.graph import Array, DType, Epilogue, Requantize, RequantizeShift, RequantizeTwice, Rescale
 from tilewright.kernels.c_structs import PREFIX, CStruct, Int32
+from tilewright.kernels.ties import ties_differ
 
 ROW_WORDS = 4
 """Words of the longest row, and of every row where one loop over rows serves all rules."""
 _INT32_MAX = (1 << 31) - 1
 _FLOAT_MAX = float(np.finfo(np.float32).max)
 _LARGEST_SHIFT = 62
+_RIGHT_SHIFT, _LEFT_SHIFT = 0x1F, 0x1F00
+"""Bits of the last word of Rule.EVEN."""
 
 _DEAD = 0, 33
 """The multiplier and the shift of a channel whose results are the zero point."""
@@ -249,11 +252,15 @@ def _requantized(epilogue: Requantize, bias: Array, largest: Array, *, any_value
     if len(exact) != channels:
         return None
     zero_point = epilogue.zero_point
-    short = () if any_values else ((Rule.HIGH, _high_row), (Rule.EVEN, _even_row))
-    for rule, row_of in short:
-        rows = [row for pair, bound in zip(exact, bounds, strict=True) if (row := row_of(pair, zero_point, bound))]
-        if len(rows) == channels:
-            return Finish(rule, _rows(bias, rows), epilogue.minimum, epilogue.maximum)
+    even = [_even_row(pair, zero_point, bound) for pair, bound in zip(exact, bounds, strict=True)]
+    short = [row for row in even if row is not None]
+    if len(short) == channels and not any_values:
+        clip = zero_point, epilogue.minimum, epilogue.maximum
+        differs = any(ties_differ(pair, bound, *clip) for pair, bound in zip(exact, bounds, strict=True))
+        if differs or any(word & _LEFT_SHIFT for _, _, word in short):
+            return Finish(Rule.EVEN, _rows(bias, short), epilogue.minimum, epilogue.maximum)
+        high = [(multiplier, addend, word & _RIGHT_SHIFT) for multiplier, addend, word in short]
+        return Finish(Rule.HIGH, _rows(bias, high), epilogue.minimum, epilogue.maximum)
     rows = [(multiplier, zero_point, shift) for multiplier, shift in exact]
     return Finish(Rule.EXACT, _rows(bias, rows), epilogue.minimum, epilogue.maximum)
 
@@ -268,22 +275,8 @@ def _live(pair: tuple[int, int], largest: int) -> tuple[int, int]:
     return pair if largest * abs(multiplier) >= 1 << max(shift - 1, 0) else _DEAD
 
 
-def _high_row(pair: tuple[int, int], zero_point: int, largest: int) -> Row | None:
-    """The constants of Rule.HIGH, or None if a tie is reachable or 32 bits do not suffice.
-
-    A tie is acc * m = odd * 2^(s-1). With v trailing zeros of m, acc must then be a multiple of
-    2^(s-1-v) other than 0.
-    """
-    multiplier, shift = pair
-    zeros = (multiplier & -multiplier).bit_length() - 1
-    if multiplier != 0 and largest >= 1 << max(shift - 1 - zeros, 0):
-        return None
-    row = _even_row(pair, zero_point, largest)
-    return None if row is None or row[2] & 0x1F00 else (row[0], row[1], row[2] & 31)
-
-
 def _even_row(pair: tuple[int, int], zero_point: int, largest: int) -> Row | None:
-    """The constants of Rule.EVEN, or None if 32 bits do not suffice.
+    """The constants of Rule.EVEN, and but for the last word of Rule.HIGH; None if 32 bits do not suffice.
 
     The high word of acc * m is of use from s = 33 on; below that acc is shifted left first.
     """
