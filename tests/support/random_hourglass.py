@@ -10,6 +10,9 @@ import numpy as np
 from support.random_int8 import QuantizedModel
 from support.random_model import RandomModel
 
+NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+LINEAR = {"mode": "linear", "coordinate_transformation_mode": "half_pixel"}
+
 
 @dataclass
 class _Builder:
@@ -57,16 +60,8 @@ class _Builder:
     def larger(self, name: str) -> str:
         if self.chance.random() < 0.3:
             scales = self.model.constant(np.array([1, 1, 2, 2], np.float32))
-            found = self.model.add(
-                "Resize",
-                self.real(name),
-                "",
-                scales,
-                mode="nearest",
-                coordinate_transformation_mode="asymmetric",
-                nearest_mode="floor",
-            )
-            return self.stored(found)
+            way = self.chance.choice((NEAREST, LINEAR))
+            return self.stored(self.model.add("Resize", self.real(name), "", scales, **way))
         kernel, stride = self.chance.choice(((2, 2), (2, 2), (3, 2), (3, 3), (2, 3)))
         pads = [0, 0, kernel // 3, 0]
         weights = self.weights(self.model.shape(name)[1], self.chance.randint(1, 5), kernel, kernel)

@@ -16,7 +16,7 @@ from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators.elementwise import dimensions_of, identity_maps
 from tilewright.operators.epilogue import finish
 from tilewright.operators.exact import offset_removed, truncated_quotient
-from tilewright.operators.nest import AxisMap, Nest
+from tilewright.operators.nest import AxisMap, Nest, whole
 from tilewright.operators.operator import Arrays, Operator, operand
 
 MOST_UNITS = 1 << 11
@@ -109,18 +109,25 @@ def nest(node: Node, graph: Graph) -> Nest:
     x, shape = graph.tensor(node.inputs[0]).shape, graph.tensor(node.outputs[0]).shape
     reads = list(identity_maps(shape))
     for which, axis in enumerate(given.axes):
-        reads[axis] = _read(f"d{axis}", x[axis], *given.along(which, shape))
+        first, share = given.along(which, shape)
+        reads[axis] = narrowest_map(f"d{axis}", x[axis], first, first + (share > 0))
     return Nest(dimensions_of(shape), (tuple(reads),), (identity_maps(shape),), macs_per_point=4)
 
 
-def _read(dimension: str, extent: int, first: Array, share: Array) -> AxisMap:
-    """The narrowest map with the slope extent / outputs that holds both neighbours of every output."""
-    common = gcd(extent, len(first))
-    stride, divisor = extent // common, len(first) // common
-    at = np.arange(len(first), dtype=np.int64) * stride
-    lowest = int((first * divisor + divisor - 1 - at).min())
-    highest = int(((first + (share > 0)) * divisor - at).max())
-    return AxisMap(((dimension, stride),), lowest, highest, divisor)
+def narrowest_map(dimension: str, extent: int, lowest: Array, highest: Array) -> AxisMap:
+    """The narrowest map with the slope extent / outputs that holds [lowest, highest] of every output.
+
+    Outputs whose lowest position is above the highest one read nothing.
+    """
+    common = gcd(extent, len(lowest))
+    stride, divisor = extent // common, len(lowest) // common
+    at = np.arange(len(lowest), dtype=np.int64) * stride
+    reads = lowest <= highest
+    if not reads.any():
+        return whole(extent)
+    first = int((lowest * divisor + divisor - 1 - at)[reads].min())
+    last = int((highest * divisor - at)[reads].max())
+    return AxisMap(((dimension, stride),), first, last, divisor)
 
 
 def reference(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:

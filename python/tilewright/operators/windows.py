@@ -10,7 +10,8 @@ from tilewright.graph import Array, Graph, Node
 from tilewright.operators import pooling
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.elementwise import dimensions_of, identity_maps
-from tilewright.operators.nest import AxisMap, Dimension, Iteration, Nest, along, whole
+from tilewright.operators.interpolation import narrowest_map
+from tilewright.operators.nest import AxisMap, Dimension, Iteration, Nest, along
 from tilewright.operators.operator import Arrays, Integers, OnIntegers, Operator, operand, optional_operand
 from tilewright.operators.spatial import OUTPUT_NAMES, TAP_NAMES, Windows, spatial_extents
 
@@ -161,27 +162,33 @@ def transposed_sums(x: Array, w: Array, shape: tuple[int, ...], windows: ConvTra
 
 
 def interpolate_nest(node: Node, graph: Graph) -> Nest:
-    """Dimensions over the output's axes; the interpolated axis is whole."""
+    """Dimensions over the output's axes; a tile reads what its outputs have taps with a weight at."""
     shape = graph.tensor(node.outputs[0]).shape
     given = node.given(InterpolateAttributes)
-    axis = given.axis
-    dimensions = tuple(
-        replace(dimension, iteration=Iteration.WHOLE) if position == axis else dimension
-        for position, dimension in enumerate(dimensions_of(shape))
-    )
+    axis, extent = given.axis, graph.tensor(node.inputs[0]).shape[given.axis]
+    indices, weights = interpolation_tables(given, shape[axis])
+    counts = (weights != 0) & (indices >= 0)
+    lowest = np.where(counts, indices, extent).min(axis=1)
+    highest = np.where(counts, indices, -1).max(axis=1)
     maps = identity_maps(shape)
-    read = (*maps[:axis], whole(graph.tensor(node.inputs[0]).shape[axis]), *maps[axis + 1 :])
-    taps = len(given.weights) // shape[axis]
-    return Nest(dimensions, (read,), (maps,), macs_per_point=taps)
+    read = (*maps[:axis], narrowest_map(f"d{axis}", extent, lowest, highest), *maps[axis + 1 :])
+    return Nest(dimensions_of(shape), (read,), (maps,), macs_per_point=indices.shape[1])
+
+
+def interpolation_tables(given: InterpolateAttributes, outputs: int) -> tuple[Array, Array]:
+    """Indices and weights [output, tap] along the axis, int64 and float64; taps without a weight come last."""
+    indices = np.array(given.indices, np.int64).reshape(outputs, -1)
+    weights = np.array(given.weights, np.float64).reshape(outputs, -1)
+    taps = max(int((weights != 0).sum(axis=1).max()), 1)
+    kept = np.argsort(weights == 0, axis=1, kind="stable")[:, :taps]
+    return np.take_along_axis(indices, kept, axis=1), np.take_along_axis(weights, kept, axis=1)
 
 
 def interpolate(node: Node, graph: Graph, arrays: Arrays) -> list[Array]:
     """y[o] = sum of weights[o, t] * x[indices[o, t]]; ``outside`` where the first index is -1."""
     given = node.given(InterpolateAttributes)
     x, axis = operand(arrays, 0), given.axis
-    outputs = graph.tensor(node.outputs[0]).shape[axis]
-    indices = np.array(given.indices).reshape(outputs, -1)
-    weights = np.array(given.weights, np.float64).reshape(outputs, -1)
+    indices, weights = interpolation_tables(given, graph.tensor(node.outputs[0]).shape[axis])
     lines = np.moveaxis(x.astype(np.float64), axis, -1)
     result = (lines[..., np.maximum(indices, 0)] * weights).sum(axis=-1)
     result = np.where(indices[:, 0] < 0, given.outside, result)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Annotated
@@ -29,7 +28,6 @@ from tilewright.kernels.kernel import (
     Declaration,
     Kernel,
     KernelChoice,
-    Packing,
     TensorOperand,
     TileSteps,
 )
@@ -38,7 +36,7 @@ from tilewright.kernels.scalar.geometry import SPATIAL_AXES, VOLUME, VolumeWindo
 from tilewright.kernels.scalar.map import SUFFIX
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.conv import nest as conv_nest
-from tilewright.operators.nest import Nest, whole
+from tilewright.operators.nest import Nest, along, whole
 from tilewright.operators.operator import NestOf
 from tilewright.operators.pooling import AveragePoolAttributes
 from tilewright.operators.pooling import nest as pool_nest
@@ -50,11 +48,14 @@ from tilewright.operators.windows import (
     MaxPoolIndicesAttributes,
     conv_transpose_nest,
     interpolate_nest,
+    interpolation_tables,
     max_pool_indices_nest,
 )
 
 _MAC_CYCLES = 10.0
 _TAP_CYCLES = 15.0
+_PAIR_CYCLES = 9.0
+_RUN_CYCLES = 80.0
 _CHANNEL_VIEW = (-1, 0, -1, -1, -1, -1)
 
 
@@ -204,10 +205,11 @@ def interpolate(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     shape = graph.tensor(node.outputs[0]).shape
     given = node.given(InterpolateAttributes)
     axis = given.axis
-    taps = len(given.weights) // shape[axis]
+    indices, weights = interpolation_tables(given, shape[axis])
+    taps = indices.shape[1]
     tables = [
-        ConstantOperand(role, _table(values, (shape[axis], taps), dtype), (whole(shape[axis]), whole(taps)))
-        for role, values, dtype in (("indices", given.indices, np.int32), ("weights", given.weights, np.float32))
+        ConstantOperand(role, table, (along(f"d{axis}"), whole(taps)))
+        for role, table in (("indices", indices.astype(np.int32)), ("weights", weights.astype(np.float32)))
     ]
     return (
         KernelChoice(
@@ -217,13 +219,8 @@ def interpolate(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
             reads=(trailing_operand(graph, node.inputs[0], nest.reads[0]), *tables),
             writes=(trailing_operand(graph, node.outputs[0], nest.writes[0]),),
             attributes=InterpolateF32(MAX_RANK - len(shape) + axis, taps, given.outside),
-            uncut=frozenset({f"d{axis}"}),
         ),
     )
-
-
-def _table(values: Sequence[float], shape: tuple[int, int], dtype: type[np.generic]) -> Packing:
-    return Packing(shape, np.dtype(dtype), lambda _: np.array(values, dtype).reshape(shape))
 
 
 def _view(rank: int) -> tuple[int, ...]:
@@ -270,7 +267,13 @@ def _spatial_operand(graph: Graph, name: str, nest: Nest, number: int) -> Tensor
 
 
 def _interpolate_cycles(choice: KernelChoice, steps: TileSteps) -> float:
-    return CALL_CYCLES + points(choice.nest, steps) * choice.given(InterpolateF32).taps * _TAP_CYCLES
+    """For each two taps the elements, and the runs of them at one position: channels, and what is behind the axis."""
+    given = choice.given(InterpolateF32)
+    axis = given.axis - MAX_RANK + len(choice.nest.dimensions)
+    beside = [item.name for place, item in enumerate(choice.nest.dimensions) if place > axis or place == 1 < axis]
+    elements = points(choice.nest, steps)
+    runs = elements / points(choice.nest, steps, beside)
+    return CALL_CYCLES + -(-given.taps // 2) * (elements * _PAIR_CYCLES + runs * _RUN_CYCLES)
 
 
 _CONV = Kernel("tilewright_conv_any", ConvAny, per_point(_MAC_CYCLES), likes=CONVOLUTION_ORDER)
@@ -280,7 +283,9 @@ _CONV_TRANSPOSE = Kernel(
 _POOL = Kernel("tilewright_pool_any", PoolAny, per_point(_TAP_CYCLES), likes=POOLING_ORDER)
 _LP_POOL = replace(_POOL, likes=ANY_ORDER)
 _MAX_POOL_INDICES = Kernel("tilewright_max_pool_indices", MaxPoolIndices, per_point(_TAP_CYCLES))
-_INTERPOLATE = Kernel("tilewright_interpolate_f32", InterpolateF32, _interpolate_cycles)
+_INTERPOLATE = Kernel(
+    "tilewright_interpolate_f32", InterpolateF32, _interpolate_cycles, ring_axes=frozenset(range(MAX_RANK))
+)
 
 DECLARATION = Declaration(
     operators={
