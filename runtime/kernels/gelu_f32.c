@@ -6,14 +6,33 @@
 #include "tilewright/kernels/elementwise_f32.h"
 #include "tilewright/kernels/power_f32.h"
 
-/* 1 + erf(z) is erfc(-z), which keeps all digits where the result is near 0. */
+/* x times the normal distribution function, which is 1/2 + z * p(z^2) / q(z^2): fitted to 6e-9 for
+ * |z| up to 5.4. From there on it is 1, or 0: what roundings leave beyond is cut off. */
 TILEWRIGHT_INLINE float exact(float x, const float *parameters)
 {
     (void)parameters;
-    const float tail =
-        tilewright_erfc(tilewright_float_multiply(x, tilewright_float_constant(-0.70710678f)));
-    return tilewright_float_multiply(tilewright_float_multiply(tilewright_float_constant(0.5f), x),
-                                     tail);
+    const float z =
+        tilewright_float_larger(tilewright_float_smaller(x, tilewright_float_constant(5.45f)),
+                                tilewright_float_constant(-5.45f));
+    const float square = tilewright_float_multiply(z, z);
+    float p = tilewright_float_constant(2.33867607e-8f);
+    p = tilewright_multiply_add(p, square, tilewright_float_constant(6.36002702e-6f));
+    p = tilewright_multiply_add(p, square, tilewright_float_constant(1.64321925e-4f));
+    p = tilewright_multiply_add(p, square, tilewright_float_constant(4.65085281e-3f));
+    p = tilewright_multiply_add(p, square, tilewright_float_constant(3.3372244e-2f));
+    p = tilewright_multiply_add(p, square, tilewright_float_constant(0.398942245f));
+    float q = tilewright_float_constant(1.21659227e-6f);
+    q = tilewright_multiply_add(q, square, tilewright_float_constant(7.24002851e-5f));
+    q = tilewright_multiply_add(q, square, tilewright_float_constant(1.85898287e-3f));
+    q = tilewright_multiply_add(q, square, tilewright_float_constant(2.83786979e-2f));
+    q = tilewright_multiply_add(q, square, tilewright_float_constant(0.250317899f));
+    q = tilewright_multiply_add(q, square, tilewright_float_constant(1.0f));
+    const float share =
+        tilewright_float_add(tilewright_float_quotient(tilewright_float_multiply(z, p), q),
+                             tilewright_float_constant(0.5f));
+    return tilewright_float_multiply(
+        x, tilewright_float_smaller(tilewright_float_larger(share, tilewright_float_constant(0.0f)),
+                                    tilewright_float_constant(1.0f)));
 }
 
 /* 1 + tanh(z) is 2 / (1 + e^(-2z)). */
@@ -24,9 +43,10 @@ TILEWRIGHT_INLINE float approximate(float x, const float *parameters)
         tilewright_float_multiply(
             tilewright_float_multiply(tilewright_float_constant(0.044715f), x), x),
         x);
-    const float power = tilewright_exp(tilewright_float_multiply(
+    const float power = tilewright_exp_of_number(tilewright_float_multiply(
         tilewright_float_constant(-1.59576912f), tilewright_float_add(x, third)));
-    return tilewright_float_divide(x, tilewright_float_add(tilewright_float_constant(1.0f), power));
+    return tilewright_float_quotient(x,
+                                     tilewright_float_add(tilewright_float_constant(1.0f), power));
 }
 
 /* y = f(x), clamped only where a Clip follows: without an FPU two comparisons take as long as a

@@ -9,7 +9,7 @@
 TILEWRIGHT_INLINE float apply(float x, const float *parameters)
 {
     (void)parameters;
-    return tilewright_float_divide(
+    return tilewright_float_quotient(
         tilewright_float_constant(1.0f),
         tilewright_float_add(tilewright_float_constant(1.0f), tilewright_exp(-x)));
 }

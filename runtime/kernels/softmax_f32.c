@@ -29,10 +29,11 @@ static void run_line(const void *context, const uint8_t *x, uint8_t *y)
         tilewright_store_f32(y + i * softmax->y_step, power);
         sum = tilewright_float_add(sum, power);
     }
+    const float share = tilewright_float_divide(tilewright_float_constant(1.0f), sum);
     for (int32_t i = 0; i < softmax->count; i++) {
         uint8_t *at = y + i * softmax->y_step;
         tilewright_store_f32(
-            at, tilewright_clamp(tilewright_float_divide(tilewright_load_f32(at), sum),
+            at, tilewright_clamp(tilewright_float_multiply(tilewright_load_f32(at), share),
                                  softmax->attributes->minimum, softmax->attributes->maximum));
     }
 }

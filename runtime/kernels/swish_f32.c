@@ -8,8 +8,9 @@
 
 TILEWRIGHT_INLINE float apply(float x, const float *parameters)
 {
-    const float power = tilewright_exp(tilewright_float_multiply(-parameters[0], x));
-    return tilewright_float_divide(x, tilewright_float_add(tilewright_float_constant(1.0f), power));
+    const float power = tilewright_exp_of_number(tilewright_float_multiply(-parameters[0], x));
+    return tilewright_float_quotient(x,
+                                     tilewright_float_add(tilewright_float_constant(1.0f), power));
 }
 
 static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)

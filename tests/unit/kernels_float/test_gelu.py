@@ -54,6 +54,17 @@ def test_the_kernel(kernels: Kernels, by_tanh: bool, epilogue: Clamp | None) -> 
     np.testing.assert_allclose(result(kernels, case), case.expected(), rtol=2e-6, atol=3e-7)
 
 
+def test_the_distribution_function_is_near_everywhere(kernels: Kernels) -> None:
+    """Within 2.2e-7 of x, NaN stays NaN, and far below 0 nothing is left."""
+    x = np.concatenate([np.linspace(-12.0, 12.0, 20_001), [np.nan, -1e30, 1e30]]).astype(np.float32)
+    case = Case("Gelu", (x,), {"by_tanh": False}, x.shape)
+    y, wanted = result(kernels, case), case.expected()
+    error = np.abs(y.astype(np.float64) - wanted) / np.maximum(np.abs(x), 1e-3)
+    assert np.nanmax(error) < 2.2e-7
+    assert np.isnan(y[-3])
+    assert (y[-2], y[-1]) == (0.0, np.float32(1e30))
+
+
 def test_the_other_function_is_noticed(kernels: Kernels) -> None:
     exact, by_tanh = (Case("Gelu", (X,), {"by_tanh": way}, X.shape) for way in (False, True))
     with pytest.raises(AssertionError, match="Not equal"):

@@ -16,8 +16,8 @@ from tilewright.operators.epilogue import finish
 from tilewright.operators.map import erf
 from tilewright.operators.operator import Arrays, Operator, operand
 
-_BY_ERF = elementwise_kernel("gelu_f32", ClampF32, 60.0)
-_BY_TANH = elementwise_kernel("gelu_tanh_f32", ClampF32, 33.0)
+_BY_ERF = elementwise_kernel("gelu_f32", ClampF32, 26.5)
+_BY_TANH = elementwise_kernel("gelu_tanh_f32", ClampF32, 31.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,12 @@ TILEWRIGHT_INLINE float tilewright_float_divide(float a, float b)
     return a / b;
 }
 
+/* a / b, b from 1 on; of a few steps less where cores share a divider. */
+TILEWRIGHT_INLINE float tilewright_float_quotient(float a, float b)
+{
+    return a / b;
+}
+
 /* a < b; 0 if one is NaN. */
 TILEWRIGHT_INLINE int tilewright_float_less(float a, float b)
 {
@@ -71,6 +77,31 @@ TILEWRIGHT_INLINE int tilewright_float_is_nan(float x)
 TILEWRIGHT_INLINE float tilewright_float_from(int32_t x)
 {
     return (float)x;
+}
+
+/* The smaller of two numbers without a branch, so that constants of what follows stay in registers;
+ * if one is NaN, either of them. */
+TILEWRIGHT_INLINE float tilewright_float_smaller(float a, float b)
+{
+#if defined(__riscv_flen)
+    float smaller;
+    __asm__("fmin.s %0, %1, %2" : "=f"(smaller) : "f"(a), "f"(b));
+    return smaller;
+#else
+    return b < a ? b : a;
+#endif
+}
+
+/* The larger of two numbers, as tilewright_float_smaller. */
+TILEWRIGHT_INLINE float tilewright_float_larger(float a, float b)
+{
+#if defined(__riscv_flen)
+    float larger;
+    __asm__("fmax.s %0, %1, %2" : "=f"(larger) : "f"(a), "f"(b));
+    return larger;
+#else
+    return b > a ? b : a;
+#endif
 }
 
 /* A constant of a kernel's formula. */

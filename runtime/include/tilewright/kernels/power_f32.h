@@ -19,23 +19,20 @@ struct tilewright_power {
     float rest;  /* within 1e-7 of itself */
 };
 
-/* x beyond -87 and 88 counts as these: results are never subnormal nor infinite. NaN stays NaN. */
-TILEWRIGHT_INLINE struct tilewright_power tilewright_power_of(float x)
+/* For x from -87 to 88. */
+TILEWRIGHT_INLINE struct tilewright_power tilewright_power_within(float x)
 {
     union {
         float number;
         uint32_t word;
     } shifted, scale;
-    const float limited =
-        tilewright_clamp(x, tilewright_float_constant(-87.0f), tilewright_float_constant(88.0f));
     /* The lowest bits of the sum are n. */
-    shifted.number = tilewright_multiply_add(limited, tilewright_float_constant(1.44269504f),
+    shifted.number = tilewright_multiply_add(x, tilewright_float_constant(1.44269504f),
                                              tilewright_float_constant(12582912.0f));
     const float n =
         tilewright_float_subtract(shifted.number, tilewright_float_constant(12582912.0f));
     /* ln 2 in two parts: n times the first one is exact. */
-    const float high =
-        tilewright_multiply_add(n, tilewright_float_constant(-0.693359375f), limited);
+    const float high = tilewright_multiply_add(n, tilewright_float_constant(-0.693359375f), x);
     const float r = tilewright_multiply_add(n, tilewright_float_constant(2.12194440e-4f), high);
     /* (e^r - 1 - r) / r^2 for |r| below ln 2 / 2, to 4e-9 of e^r. */
     float sum = tilewright_float_constant(1.39517174e-3f);
@@ -47,6 +44,22 @@ TILEWRIGHT_INLINE struct tilewright_power tilewright_power_of(float x)
     const struct tilewright_power power = {
         scale.number, tilewright_multiply_add(sum, tilewright_float_multiply(r, r), r)};
     return power;
+}
+
+/* x beyond -87 and 88 counts as these: results are never subnormal nor infinite. NaN stays NaN. */
+TILEWRIGHT_INLINE struct tilewright_power tilewright_power_of(float x)
+{
+    return tilewright_power_within(
+        tilewright_clamp(x, tilewright_float_constant(-87.0f), tilewright_float_constant(88.0f)));
+}
+
+/* e^x, or any number if x is NaN. */
+TILEWRIGHT_INLINE float tilewright_exp_of_number(float x)
+{
+    const struct tilewright_power power = tilewright_power_within(
+        tilewright_float_larger(tilewright_float_smaller(x, tilewright_float_constant(88.0f)),
+                                tilewright_float_constant(-87.0f)));
+    return tilewright_multiply_add(power.rest, power.scale, power.scale);
 }
 
 /* e^x. */
@@ -72,32 +85,12 @@ TILEWRIGHT_INLINE float tilewright_tanh(float x)
                                    tilewright_float_add(power, tilewright_float_constant(2.0f)));
 }
 
-/* erfc(x). For x from 0 to 10 it is t * e^(-x^2 + p) with t = 1 / (1 + x / 2) and a polynomial p of
- * t, which was fitted to 5e-8. */
-TILEWRIGHT_INLINE float tilewright_erfc(float x)
-{
-    const int is_negative = tilewright_float_less(x, tilewright_float_constant(0.0f));
-    const float size = is_negative ? -x : x;
-    const float t =
-        tilewright_float_divide(tilewright_float_constant(1.0f),
-                                tilewright_multiply_add(size, tilewright_float_constant(0.5f),
-                                                        tilewright_float_constant(1.0f)));
-    float sum = tilewright_float_constant(0.142194912f);
-    sum = tilewright_multiply_add(sum, t, tilewright_float_constant(-0.666066647f));
-    sum = tilewright_multiply_add(sum, t, tilewright_float_constant(1.12240922f));
-    sum = tilewright_multiply_add(sum, t, tilewright_float_constant(-0.651259184f));
-    sum = tilewright_multiply_add(sum, t, tilewright_float_constant(-0.116778858f));
-    sum = tilewright_multiply_add(sum, t, tilewright_float_constant(0.0201915242f));
-    sum = tilewright_multiply_add(sum, t, tilewright_float_constant(0.0283585656f));
-    sum = tilewright_multiply_add(sum, t, tilewright_float_constant(0.387899429f));
-    sum = tilewright_multiply_add(sum, t, tilewright_float_constant(0.998492539f));
-    sum = tilewright_multiply_add(sum, t, tilewright_float_constant(-1.26544142f));
-    const float power = tilewright_exp(tilewright_multiply_add(-size, size, sum));
-    const float y = tilewright_float_multiply(t, power);
-    return is_negative ? tilewright_float_subtract(tilewright_float_constant(2.0f), y) : y;
-}
-
 #else
+
+TILEWRIGHT_INLINE float tilewright_exp_of_number(float x)
+{
+    return expf(x);
+}
 
 TILEWRIGHT_INLINE float tilewright_exp(float x)
 {
@@ -112,11 +105,6 @@ TILEWRIGHT_INLINE float tilewright_exp_less_one(float x)
 TILEWRIGHT_INLINE float tilewright_tanh(float x)
 {
     return tanhf(x);
-}
-
-TILEWRIGHT_INLINE float tilewright_erfc(float x)
-{
-    return erfcf(x);
 }
 
 #endif

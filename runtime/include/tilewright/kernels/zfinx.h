@@ -49,6 +49,22 @@ TILEWRIGHT_INLINE float tilewright_float_divide(float a, float b)
     return y;
 }
 
+/* fmin.s */
+TILEWRIGHT_INLINE float tilewright_float_smaller(float a, float b)
+{
+    float y;
+    __asm__(".insn r 0x53, 0, 0x14, %0, %1, %2" : "=r"(y) : "r"(a), "r"(b));
+    return y;
+}
+
+/* fmax.s */
+TILEWRIGHT_INLINE float tilewright_float_larger(float a, float b)
+{
+    float y;
+    __asm__(".insn r 0x53, 1, 0x14, %0, %1, %2" : "=r"(y) : "r"(a), "r"(b));
+    return y;
+}
+
 /* fsqrt.s */
 TILEWRIGHT_INLINE float tilewright_float_root(float x)
 {
@@ -105,6 +121,27 @@ TILEWRIGHT_INLINE float tilewright_float_from(int32_t x)
     float y;
     __asm__(".insn r 0x53, " TILEWRIGHT_RNE ", 0x68, %0, %1, x0" : "=r"(y) : "r"(x));
     return y;
+}
+
+/* a / b to a few steps, for b from 1 on; beyond 2^100 b counts as that. The cores of a cluster
+ * share a divider, so a division takes as many cycles as all of them need: this is a guess by the
+ * bits of b, to 12 %, and three steps of Newton's. */
+TILEWRIGHT_INLINE float tilewright_float_quotient(float a, float b)
+{
+    const float one = 1.0f;
+    const float limited = tilewright_float_smaller(b, 0x1p100f);
+    union {
+        float number;
+        uint32_t word;
+    } guess = {limited}, negative = {limited};
+    guess.word = 0x7ef311c7u - guess.word;
+    negative.word ^= 0x80000000u;
+    float reciprocal = guess.number;
+    for (int32_t i = 0; i < 3; i++) {
+        const float error = tilewright_multiply_add(negative.number, reciprocal, one);
+        reciprocal = tilewright_multiply_add(reciprocal, error, reciprocal);
+    }
+    return tilewright_float_multiply(a, reciprocal);
 }
 
 #undef TILEWRIGHT_RNE
