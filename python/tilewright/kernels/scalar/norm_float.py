@@ -21,20 +21,22 @@ class NormF32(CStruct):
     biased: Annotated[Int32, "the bias is among the operands"]
 
 
-_ELEMENT_CYCLES = 30.0
-_SUM_CYCLES = 20.0
+_SUM_CYCLES, _WRITE_CYCLES = 8.0, 10.0
+"""Cycles of an element in the sums of its line, and of its result."""
 
 
 def _part_cycles(choice: KernelChoice, steps: TileSteps) -> float:
     """Cycles of a call on parts of lines; the sums are those of whole lines."""
     last = choice.nest.dimensions[-1]
     rows = points(choice.nest, {**steps, last.name: 1})
-    return CALL_CYCLES + rows * last.extent * _SUM_CYCLES + points(choice.nest, steps) * _ELEMENT_CYCLES
+    return CALL_CYCLES + rows * last.extent * _SUM_CYCLES + points(choice.nest, steps) * _WRITE_CYCLES
 
+
+_LINE_CYCLES = per_point(_SUM_CYCLES + _WRITE_CYCLES)
 
 _KERNELS = {
-    "LayerNormalization": Kernel("tilewright_layer_norm_f32", NormF32, per_point(_ELEMENT_CYCLES), elementwise_over(0)),
-    "RMSNormalization": Kernel("tilewright_rms_norm_f32", NormF32, per_point(_ELEMENT_CYCLES), elementwise_over(0)),
+    "LayerNormalization": Kernel("tilewright_layer_norm_f32", NormF32, _LINE_CYCLES, elementwise_over(0)),
+    "RMSNormalization": Kernel("tilewright_rms_norm_f32", NormF32, _LINE_CYCLES, elementwise_over(0)),
 }
 
 _PARTS = {kernel.symbol: Kernel(f"{kernel.symbol}_parts", NormF32, _part_cycles) for kernel in _KERNELS.values()}

@@ -27,14 +27,29 @@ struct tilewright_norm_f32 {
 #define TILEWRIGHT_ROOT(x) sqrtf(x)
 #endif
 
+/* The sum of a line, or of the squares of its elements less `mean`. Callers pass a constant for
+ * `squares`, and for `step` where elements lie beside each other. */
+TILEWRIGHT_INLINE float tilewright_norm_sum_f32(const uint8_t *x, int32_t count, int32_t step,
+                                                int squares, float mean)
+{
+    float sum = 0.0f;
+    TILEWRIGHT_UNROLL_4
+    for (int32_t i = 0; i < count; i++) {
+        const float value = tilewright_load_f32(x);
+        const float centred = squares ? tilewright_float_subtract(value, mean) : value;
+        sum = squares ? tilewright_multiply_add(centred, centred, sum)
+                      : tilewright_float_add(sum, centred);
+        x += step;
+    }
+    return sum;
+}
+
 static inline float tilewright_norm_mean_f32(const struct tilewright_norm_f32 *norm,
                                              const uint8_t *x)
 {
-    float sum = 0.0f;
-    for (int32_t i = 0; i < norm->count; i++) {
-        sum = tilewright_float_add(sum, tilewright_load_f32(x));
-        x += norm->x_step;
-    }
+    const float sum = norm->x_step == 4
+                          ? tilewright_norm_sum_f32(x, norm->count, 4, 0, 0.0f)
+                          : tilewright_norm_sum_f32(x, norm->count, norm->x_step, 0, 0.0f);
     return sum / (float)norm->count;
 }
 
@@ -43,13 +58,31 @@ static inline float tilewright_norm_mean_f32(const struct tilewright_norm_f32 *n
 static inline float tilewright_norm_variance_f32(const struct tilewright_norm_f32 *norm,
                                                  const uint8_t *x, float mean)
 {
-    float sum = 0.0f;
-    for (int32_t i = 0; i < norm->count; i++) {
-        const float centred = tilewright_float_subtract(tilewright_load_f32(x), mean);
-        sum = tilewright_multiply_add(centred, centred, sum);
-        x += norm->x_step;
-    }
+    const float sum = norm->x_step == 4
+                          ? tilewright_norm_sum_f32(x, norm->count, 4, 1, mean)
+                          : tilewright_norm_sum_f32(x, norm->count, norm->x_step, 1, mean);
     return sum / (float)norm->count;
+}
+
+/* The results of `count` elements from x on, all operands beside each other. */
+TILEWRIGHT_INLINE void tilewright_norm_beside_f32(const struct tilewright_norm_f32 *norm,
+                                                  const uint8_t *x, uint8_t *y, int32_t count,
+                                                  float mean, float factor)
+{
+    const uint8_t *scale = norm->scale;
+    const uint8_t *bias = norm->bias;
+
+    TILEWRIGHT_UNROLL_4
+    for (int32_t i = 0; i < count; i++) {
+        const float centred = tilewright_float_subtract(tilewright_load_f32(x), mean);
+        const float normal = tilewright_float_multiply(centred, factor);
+        const float value = tilewright_float_multiply(normal, tilewright_load_f32(scale));
+        tilewright_store_f32(y, tilewright_float_add(value, tilewright_load_f32(bias)));
+        x += 4;
+        scale += 4;
+        bias += 4;
+        y += 4;
+    }
 }
 
 /* The results of `count` elements from x on. */
@@ -60,6 +93,11 @@ TILEWRIGHT_INLINE void tilewright_norm_write_f32(const struct tilewright_norm_f3
     const uint8_t *scale = norm->scale;
     const uint8_t *bias = norm->bias;
 
+    if (bias != NULL && norm->x_step == 4 && norm->y_step == 4 && norm->scale_step == 4 &&
+        norm->bias_step == 4) {
+        tilewright_norm_beside_f32(norm, x, y, count, mean, factor);
+        return;
+    }
     for (int32_t i = 0; i < count; i++) {
         const float centred = tilewright_float_subtract(tilewright_load_f32(x), mean);
         const float normal = tilewright_float_multiply(centred, factor);
