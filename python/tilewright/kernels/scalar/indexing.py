@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from tilewright.graph import DType, Graph, Node
+from tilewright.graph import DType, Graph, Node, Tensor
 from tilewright.kernels.c_structs import PREFIX, CStruct, Int32, RowFunction
 from tilewright.kernels.float_common import CALL_CYCLES, fits_rank, per_point, trailing_operand
 from tilewright.kernels.integer import steps_product, words
@@ -34,6 +34,8 @@ from tilewright.operators.indexing import (
 from tilewright.operators.nest import Dimension, Iteration, Nest, along
 
 _ELEMENT_CYCLES = 25.0
+_MOVED_CYCLES = 7.5
+"""Cycles of an element that is moved with others beside it."""
 _INDEX_TYPES = (DType.INT32, DType.INT64)
 
 IndexBytes = Annotated[Int32, "4 or 8; indices are signed"]
@@ -93,8 +95,15 @@ def gather(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         TensorOperand(x.name, nest.reads[0], tuple(x_view)),
         TensorOperand(indices.name, nest.reads[1], tuple(index_view)),
     )
-    whole = _choice(node, graph, nest, _GATHER, reads, Gather(*_bytes(node, graph), axis=at))
+    kernel = _GATHER_ROWS if _moves_rows(graph.tensor(node.outputs[0]), range(axis, axis + added)) else _GATHER
+    whole = _choice(node, graph, nest, kernel, reads, Gather(*_bytes(node, graph), axis=at))
     return whole, _in_parts(whole, axis, x.shape[axis])
+
+
+def _moves_rows(y: Tensor, indexed: range) -> bool:
+    """Whether what one index takes lies side by side in the output."""
+    long = [axis for axis in y.order if y.shape[axis] > 1]
+    return bool(long) and long[-1] not in indexed
 
 
 def gather_elements(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -197,6 +206,7 @@ _PARTS = "part"
 
 _GATHER_PARTS = Kernel("tilewright_gather_parts", GatherParts, _parts_cycles, scratch=scratch_for_parts)
 _GATHER = Kernel("tilewright_gather", Gather, per_point(_ELEMENT_CYCLES))
+_GATHER_ROWS = replace(_GATHER, cycles=per_point(_MOVED_CYCLES))
 _SCATTER = Kernel("tilewright_scatter", Scatter, per_point(_ELEMENT_CYCLES))
 
 DECLARATION = Declaration(
