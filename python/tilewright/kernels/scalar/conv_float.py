@@ -1,8 +1,7 @@
-"""Float32 convolution: blocks of four output positions by four channels; depthwise on its own.
+"""Float32 convolution: blocks of four output positions by four channels; depthwise in depthwise_float.py.
 
 Before:  w[M, C/group, kh, kw], b[M]
-After:   packed[group, M/group/4, kh*kw, C/group, 4] and biases[group, M/group/4, 4];
-         depthwise [M/4, 1 + kh*kw, 4], the four biases first
+After:   packed[group, M/group/4, kh*kw, C/group, 4] and biases[group, M/group/4, 4]
 """
 
 from __future__ import annotations
@@ -38,6 +37,8 @@ from tilewright.kernels.kernel import (
     raster_over,
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
+from tilewright.kernels.scalar.depthwise_float import depthwise
+from tilewright.kernels.scalar.float_blocks import BLOCK, packed_bias, packed_weights
 from tilewright.kernels.scalar.geometry import (
     PlaneWindows,
     channels_lie_innermost,
@@ -49,9 +50,6 @@ from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.conv import nest as nest_of
 from tilewright.operators.nest import AxisMap, Iteration, Nest, along, blocks, whole
 from tilewright.plan import Stores
-
-BLOCK = 4
-"""Output channels that are packed side by side."""
 
 LANES = 4
 """Output positions that are computed together."""
@@ -70,10 +68,6 @@ _GATHER_CYCLES = 2.8
 _OUTPUT_CYCLES = 16.0
 _POSITION_CYCLES = 220.0
 _IN_PLACE_POSITION_CYCLES = 20.0
-_DEPTHWISE_MAC_CYCLES = 4.8
-_DEPTHWISE_OUTPUT_CYCLES = 35.0
-_SLIDE_OUTPUT_CYCLES = 21.0
-_SLIDE_ROW_CYCLES = 35.0
 """Instructions of a core with an FPU, on which most loops read taps that lie side by side."""
 
 
@@ -96,14 +90,6 @@ class ConvF32(CStruct):
     clamp: ClampF32
 
 
-@dataclass(frozen=True, slots=True)
-class DepthwiseF32(CStruct):
-    """Operands: x [n, c, h, w]; weights [block][1 + kh * kw][4], the biases first; y [n, c, h, w]."""
-
-    windows: PlaneWindows
-    clamp: ClampF32
-
-
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """Kernels for Conv with constant float32 weights and bias over one or two spatial axes."""
     clamp = clamp_of(node)
@@ -119,7 +105,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     nest = nest_of(node, graph)
     groups = node.given(ConvAttributes).group
     if groups > 1 and weights.shape[:2] == (groups, 1):
-        return (_depthwise(node, nest, clamp, weights, bias),)
+        return (depthwise(node, nest, clamp, weights, bias),)
     if not _gathers(node, weights):
         # A 1x1 kernel's sum is over channels alone, so calls for parts of it add in the same order.
         return (_convolution(node, nest, clamp, weights, bias, LANES, parts=groups == 1),)
@@ -180,35 +166,6 @@ def _taps(rows: int, columns: int) -> Packing:
     return Packing((rows, columns, 2), np.dtype(np.uint32), pack, by_tile=True)
 
 
-def packed_weights(weights: Array) -> Packing:
-    """float32 [groups, blocks, window, C/group, 4] from [groups, M/group, window, C/group].
-
-    A block is four output channels; zeros stand behind the last channel of a group.
-    """
-    groups, outputs, window, inputs = weights.shape
-    count = -(-outputs // BLOCK)
-
-    def pack(_: TileSteps) -> Array:
-        padded = np.zeros((groups, count * BLOCK, window, inputs), np.float32)
-        padded[:, :outputs] = weights
-        return np.moveaxis(padded.reshape(groups, count, BLOCK, window, inputs), 2, -1)
-
-    return Packing((groups, count, window, inputs, BLOCK), np.dtype(np.float32), pack)
-
-
-def packed_bias(bias: Array, groups: int) -> Packing:
-    """float32 [groups, blocks, 4] from [M], zeros behind the last channel of a group."""
-    outputs = bias.size // groups
-    shape = (groups, -(-outputs // BLOCK), BLOCK)
-
-    def pack(_: TileSteps) -> Array:
-        biases = np.zeros((groups, shape[1] * BLOCK), np.float32)
-        biases[:, :outputs] = bias.reshape(groups, outputs)
-        return biases.reshape(shape)
-
-    return Packing(shape, np.dtype(np.float32), pack)
-
-
 def _convolution(
     node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array, lanes: int, *, parts: bool = False
 ) -> KernelChoice:
@@ -255,28 +212,6 @@ def _convolution(
 def _gathers(node: Node, weights: Array) -> bool:
     """Whether taps are gathered into scratch; a 1x1 kernel without padding reads them in place."""
     return any(extent != 1 for extent in weights.shape[2:]) or any(node.given(ConvAttributes).pads)
-
-
-def _depthwise(node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array) -> KernelChoice:
-    window, biases = packed_weights(weights.reshape(1, weights.shape[0], -1, 1)), packed_bias(bias, 1)
-    _, channel_blocks, taps, _, _ = window.shape
-    view = plane_view(weights.ndim)
-
-    def pack(steps: TileSteps) -> Array:
-        return np.concatenate([biases.pack(steps)[0][:, None], window.pack(steps)[0, :, :, 0]], axis=1)
-
-    packing = Packing((channel_blocks, taps + 1, BLOCK), window.dtype, pack)
-    constant = ConstantOperand("weights", packing, (blocks("group", BLOCK), whole(taps + 1), whole(BLOCK)))
-    return KernelChoice(
-        kernel=_DEPTHWISE,
-        sources=("depthwise_f32.c",),
-        nest=nest,
-        reads=(TensorOperand(node.inputs[0], nest.reads[0], view), constant),
-        writes=(TensorOperand(node.outputs[0], nest.writes[0], view),),
-        attributes=DepthwiseF32(plane_windows(node.given(ConvAttributes)), clamp_attributes(clamp)),
-        multiples={"group": BLOCK},
-        uncut=frozenset({"kh", "kw"}),
-    )
 
 
 def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
@@ -328,17 +263,6 @@ def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
     return {"taps": 4 * given.gather * taps} if given.gather else {}
 
 
-def _depthwise_cycles(choice: KernelChoice, steps: TileSteps) -> float:
-    windows = choice.given(DepthwiseF32).windows
-    taps = prod(windows.kernel)
-    channels = -(-step_of(choice.nest, steps, "group") // BLOCK) * BLOCK
-    outputs = points(choice.nest, steps, ("n", "oh", "ow")) * channels
-    if windows.kernel == (3, 3) and windows.strides[1] == windows.dilations[1] == 1:
-        rows = points(choice.nest, steps, ("n", "oh")) * channels
-        return CALL_CYCLES + outputs * _SLIDE_OUTPUT_CYCLES + rows * _SLIDE_ROW_CYCLES
-    return CALL_CYCLES + outputs * (taps * _DEPTHWISE_MAC_CYCLES + _DEPTHWISE_OUTPUT_CYCLES)
-
-
 def _stores(choice: KernelChoice) -> Stores:
     """Taps are gathered for ``gather`` positions before these are stored, or read in place, for each four channels."""
     lanes = choice.given(ConvF32).gather
@@ -380,18 +304,8 @@ _CONV_ROWS = Kernel(
     scratch=_rows_scratch,
 )
 _CONV_TAPS = Kernel("tilewright_conv_f32_taps", ConvF32, _cycles, likes=CONVOLUTION_ORDER, scratch=_scratch)
-_DEPTHWISE = Kernel(
-    "tilewright_depthwise_f32",
-    DepthwiseF32,
-    _depthwise_cycles,
-    # Four channels at a time, and for these all pixels; no channel writes elements that another one reads.
-    stores=raster_over("n", "oh", "ow", apart=("group",)),
-    ring_axes=_RINGS,
-    likes=CONVOLUTION_ORDER,
-)
-
 DECLARATION = Declaration(
     operators={"Conv": choices},
-    kernels=(_CONV, _CONV_ROWS, _CONV_TAPS, _DEPTHWISE),
+    kernels=(_CONV, _CONV_ROWS, _CONV_TAPS),
     stack_bytes={"conv_f32": 704, "conv_f32_taps": 704, "conv_rows_f32": 704},
 )

@@ -33,7 +33,8 @@ from tilewright.kernels.kernel import (
     TileSteps,
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
-from tilewright.kernels.scalar.conv_float import BLOCK, RUN_BYTES, packed_bias, packed_weights
+from tilewright.kernels.scalar.conv_float import RUN_BYTES
+from tilewright.kernels.scalar.float_blocks import BLOCK, packed_bias, packed_weights
 from tilewright.kernels.scalar.geometry import PlaneWindows, channels_lie_innermost, plane_view, plane_windows
 from tilewright.operators.nest import blocks, whole
 from tilewright.operators.windows import ConvTransposeAttributes, conv_transpose_nest

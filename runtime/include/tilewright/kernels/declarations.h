@@ -148,21 +148,6 @@ void tilewright_conv_rows_f32(const struct tilewright_conv_f32_attributes *attri
 void tilewright_conv_f32_taps(const struct tilewright_conv_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
-/* Operands: x [n, c, h, w]; weights [block][1 + kh * kw][4], the biases first; y [n, c, h, w]. */
-struct tilewright_depthwise_f32_attributes {
-    int32_t kernel[2];
-    int32_t strides[2];
-    int32_t dilations[2];
-    int32_t pads[2]; /* above and to the left */
-    float minimum;
-    float maximum;
-};
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_f32_attributes) == 40,
-                       "tilewright_depthwise_f32_attributes");
-
-void tilewright_depthwise_f32(const struct tilewright_depthwise_f32_attributes *attributes,
-    const struct tilewright_view *operands, uint32_t flags);
-
 #define TILEWRIGHT_HALVES_ONCE 0
 #define TILEWRIGHT_HALVES_TWICE 1
 #define TILEWRIGHT_HALVES_REAL 2
@@ -383,6 +368,21 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_along_attributes) == (
                        "tilewright_depthwise_along_attributes");
 
 void tilewright_depthwise_along(const struct tilewright_depthwise_along_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Operands: x [n, c, h, w]; weights [block][1 + kh * kw][4], the biases first; y [n, c, h, w]. */
+struct tilewright_depthwise_f32_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    float minimum;
+    float maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_f32_attributes) == 40,
+                       "tilewright_depthwise_f32_attributes");
+
+void tilewright_depthwise_f32(const struct tilewright_depthwise_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 #define TILEWRIGHT_DEPTHWISE_PLANE 128

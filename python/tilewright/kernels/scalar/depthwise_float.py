@@ -1,0 +1,113 @@
+"""Float32 depthwise convolution: four channels at a time (runtime/kernels/depthwise_f32.c).
+
+Before:  w[M, 1, kh, kw], b[M]
+After:   packed[M/4, 1 + kh*kw, 4], the four biases first
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.graph import Array, Clamp, Node
+from tilewright.kernels.c_structs import CStruct
+from tilewright.kernels.float_common import CALL_CYCLES, ClampF32, clamp_attributes, step_of
+from tilewright.kernels.kernel import (
+    HEIGHT,
+    WIDTH,
+    ConstantOperand,
+    Declaration,
+    Kernel,
+    KernelChoice,
+    Packing,
+    TensorOperand,
+    TileSteps,
+    raster_over,
+)
+from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
+from tilewright.kernels.scalar.float_blocks import BLOCK, packed_bias, packed_weights
+from tilewright.kernels.scalar.geometry import PlaneWindows, plane_view, plane_windows
+from tilewright.operators.conv import ConvAttributes
+from tilewright.operators.nest import Nest, blocks, whole
+
+_FOURS_TAP_CYCLES, _ALONE_TAP_CYCLES = 2.9, 4.1
+"""Cycles of a tap of depthwise kernels, of four outputs together and of one alone."""
+_FOURS_CYCLES, _ALONE_CYCLES, _BLOCK_CYCLES = 320.0, 190.0, 225.0
+"""Cycles beside taps of four channels: of four outputs together, of one alone, and of a call."""
+_SLIDE_OUTPUT_CYCLES, _SLIDE_ROW_CYCLES, _SLIDE_CALL_CYCLES = 22.4, 107.0, 1950.0
+"""Cycles of an output whose window slides along a row, and beside outputs those of a channel's row and of a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class DepthwiseF32(CStruct):
+    """Operands: x [n, c, h, w]; weights [block][1 + kh * kw][4], the biases first; y [n, c, h, w]."""
+
+    windows: PlaneWindows
+    clamp: ClampF32
+
+
+def depthwise(node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array) -> KernelChoice:
+    """The kernel for one input and one output channel in each group."""
+    window, biases = packed_weights(weights.reshape(1, weights.shape[0], -1, 1)), packed_bias(bias, 1)
+    _, channel_blocks, taps, _, _ = window.shape
+    view = plane_view(weights.ndim)
+
+    def pack(steps: TileSteps) -> Array:
+        return np.concatenate([biases.pack(steps)[0][:, None], window.pack(steps)[0, :, :, 0]], axis=1)
+
+    packing = Packing((channel_blocks, taps + 1, BLOCK), window.dtype, pack)
+    constant = ConstantOperand("weights", packing, (blocks("group", BLOCK), whole(taps + 1), whole(BLOCK)))
+    return KernelChoice(
+        kernel=_DEPTHWISE,
+        sources=("depthwise_f32.c",),
+        nest=nest,
+        reads=(TensorOperand(node.inputs[0], nest.reads[0], view), constant),
+        writes=(TensorOperand(node.outputs[0], nest.writes[0], view),),
+        attributes=DepthwiseF32(plane_windows(node.given(ConvAttributes)), clamp_attributes(clamp)),
+        multiples={"group": BLOCK},
+        uncut=frozenset({"kh", "kw"}),
+    )
+
+
+def _depthwise_cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    """Four outputs of a row are computed together where their windows lie inside the input, others one by one."""
+    windows = choice.given(DepthwiseF32).windows
+    blocks = -(-step_of(choice.nest, steps, "group") // BLOCK)
+    rows, columns = (step_of(choice.nest, steps, name) for name in ("oh", "ow"))
+    images = step_of(choice.nest, steps, "n")
+    if windows.kernel == (3, 3) and windows.strides[1] == windows.dilations[1] == 1:
+        outputs = images * rows * columns * blocks * BLOCK
+        return _SLIDE_CALL_CYCLES + outputs * _SLIDE_OUTPUT_CYCLES + outputs / columns * _SLIDE_ROW_CYCLES
+    row_taps, _ = _taps_inside(windows, 0, choice.nest.dimension("oh").extent)
+    column_taps, inside = _taps_inside(windows, 1, choice.nest.dimension("ow").extent)
+    fours = int(columns * inside) // 4
+    alone = columns - 4 * fours
+    taps_of_fours = 4 * fours * windows.kernel[1]
+    taps_alone = columns * column_taps - taps_of_fours
+    cycles = BLOCK * row_taps * (taps_of_fours * _FOURS_TAP_CYCLES + taps_alone * _ALONE_TAP_CYCLES)
+    cycles += fours * _FOURS_CYCLES + alone * _ALONE_CYCLES
+    return CALL_CYCLES + blocks * (_BLOCK_CYCLES + images * rows * cycles)
+
+
+def _taps_inside(windows: PlaneWindows, axis: int, outputs: int) -> tuple[float, float]:
+    """Taps of a window that lie inside the input, and the share of windows with all: means over an axis.
+
+    There is taken to be as much padding behind as in front.
+    """
+    taps, stride, pad = windows.kernel[axis], windows.strides[axis], windows.pads[axis]
+    outside = [min(-(-(pad - place * stride) // windows.dilations[axis]), taps) for place in range(-(-pad // stride))]
+    return max(taps - 2 * sum(outside) / outputs, 1.0), max(1 - 2 * len(outside) / outputs, 0.0)
+
+
+_DEPTHWISE = Kernel(
+    "tilewright_depthwise_f32",
+    DepthwiseF32,
+    _depthwise_cycles,
+    # Four channels at a time, and for these all pixels; no channel writes elements that another one reads.
+    stores=raster_over("n", "oh", "ow", apart=("group",)),
+    ring_axes=frozenset({HEIGHT, WIDTH}),
+    likes=CONVOLUTION_ORDER,
+)
+
+DECLARATION = Declaration(kernels=(_DEPTHWISE,))
