@@ -79,8 +79,8 @@ def _depthwise_cycles(choice: KernelChoice, steps: TileSteps) -> float:
     if windows.kernel == (3, 3) and windows.strides[1] == windows.dilations[1] == 1:
         outputs = images * rows * columns * blocks * BLOCK
         return _SLIDE_CALL_CYCLES + outputs * _SLIDE_OUTPUT_CYCLES + outputs / columns * _SLIDE_ROW_CYCLES
-    row_taps, _ = _taps_inside(windows, 0, choice.nest.dimension("oh").extent)
-    column_taps, inside = _taps_inside(windows, 1, choice.nest.dimension("ow").extent)
+    row_taps, _ = _taps_inside(windows, 0, step_of(choice.nest, {}, "oh"))
+    column_taps, inside = _taps_inside(windows, 1, step_of(choice.nest, {}, "ow"))
     fours = int(columns * inside) // 4
     alone = columns - 4 * fours
     taps_of_fours = 4 * fours * windows.kernel[1]
