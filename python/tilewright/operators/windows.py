@@ -167,7 +167,7 @@ def interpolate_nest(node: Node, graph: Graph) -> Nest:
     given = node.given(InterpolateAttributes)
     axis, extent = given.axis, graph.tensor(node.inputs[0]).shape[given.axis]
     indices, weights = interpolation_tables(given, shape[axis])
-    counts = (weights != 0) & (indices >= 0)
+    counts = (weights.astype(np.float32) != 0) & (indices >= 0)
     lowest = np.where(counts, indices, extent).min(axis=1)
     highest = np.where(counts, indices, -1).max(axis=1)
     maps = identity_maps(shape)
@@ -176,11 +176,15 @@ def interpolate_nest(node: Node, graph: Graph) -> Nest:
 
 
 def interpolation_tables(given: InterpolateAttributes, outputs: int) -> tuple[Array, Array]:
-    """Indices and weights [output, tap] along the axis, int64 and float64; taps without a weight come last."""
+    """Indices and weights [output, tap] along the axis, int64 and float64; taps without a weight come last.
+
+    Weights that float32 cannot tell from 0 are none.
+    """
     indices = np.array(given.indices, np.int64).reshape(outputs, -1)
     weights = np.array(given.weights, np.float64).reshape(outputs, -1)
-    taps = max(int((weights != 0).sum(axis=1).max()), 1)
-    kept = np.argsort(weights == 0, axis=1, kind="stable")[:, :taps]
+    counts = weights.astype(np.float32) != 0
+    taps = max(int(counts.sum(axis=1).max()), 1)
+    kept = np.argsort(~counts, axis=1, kind="stable")[:, :taps]
     return np.take_along_axis(indices, kept, axis=1), np.take_along_axis(weights, kept, axis=1)
 
 
