@@ -74,10 +74,17 @@ def instruction(text: str, wanted: int, *operands: int) -> tuple[Example, int]:
     return Example(text, given, ("a0",)), wanted
 
 
+def by_sign(number: float) -> tuple[float, float]:
+    """-0 is below 0."""
+    return number, math.copysign(1.0, number)
+
+
 def instructions() -> list[tuple[Example, int]]:
     """Those that no function of the library has, as kernels write them (zfinx.h)."""
     multiply_add = ".insn r4 0x43, 0, 0, a0, a1, a2, a3"
     root, nearest = ".insn r 0x53, 0, 0x2c, a0, a1, x0", ".insn r 0x53, 0, 0x60, a0, a1, x0"
+    pairs = ((2.0, 1.0), (0.0, -0.0), (NAN, 3.0), (3.0, NAN), (INFINITE, -INFINITE), (-1.5, -1.5))
+    orders = ((".insn r 0x53, 0, 0x14, a0, a1, a2", min), (".insn r 0x53, 1, 0x14, a0, a1, a2", max))
     small = 1.0 + 2.0**-12
     return [
         # The product's last bits are lost unless it is added before it is rounded.
@@ -86,6 +93,11 @@ def instructions() -> list[tuple[Example, int]]:
         instruction(multiply_add, MADE_NAN, word(INFINITE), word(0.0), word(1.0)),
         *(instruction(root, word(float(np.sqrt(np.float32(x)))), word(x)) for x in (0.0, 2.0, 1e-40, INFINITE)),
         instruction(root, MADE_NAN, word(-1.0)),
+        *(
+            instruction(text, word(chosen([x for x in pair if not math.isnan(x)], key=by_sign)), *map(word, pair))
+            for text, chosen in orders
+            for pair in pairs
+        ),
         *(
             instruction(nearest, whole & 0xFFFFFFFF, word(x))
             for x, whole in ((0.5, 0), (1.5, 2), (2.5, 2), (-0.5, 0), (-1.5, -2), (2.75, 3), (3e9, 2**31 - 1))
@@ -140,6 +152,8 @@ def test_every_instruction_is_executed(elf: Path) -> None:
     assert set(known) == {
         *TWO.values(),
         *COMPARED.values(),
+        "fmin.s",
+        "fmax.s",
         "fsqrt.s",
         "fmadd.s",
         "fcvt.w.s rne",
@@ -157,6 +171,7 @@ def test_every_instruction_is_executed(elf: Path) -> None:
     [
         ("fmaf(RS1, RS2, RS3)", "RS1 * RS2 + RS3", ".insn r4"),
         ("RS1 <= RS2", "!(RS2 < RS1)", "__lesf2"),
+        ("fminf(a, b)", "a < b ? a : b", ".insn r 0x53, 0, 0x14"),
         ("rintf(RS1)", "roundf(RS1)", ".insn r 0x53"),
     ],
 )

@@ -48,6 +48,23 @@ ACTION(divide)
     set_number(hart, in, RS1 / RS2);
 }
 
+/* Of a NaN and a number the number; -0 is below 0. */
+ACTION(smaller)
+{
+    const float a = RS1;
+    const float b = RS2;
+    const float of_equal = signbit(b) ? b : a;
+    set_number(hart, in, a == b ? of_equal : fminf(a, b));
+}
+
+ACTION(larger)
+{
+    const float a = RS1;
+    const float b = RS2;
+    const float of_equal = signbit(a) ? b : a;
+    set_number(hart, in, a == b ? of_equal : fmaxf(a, b));
+}
+
 ACTION(root)
 {
     set_number(hart, in, sqrtf(RS1));
@@ -122,6 +139,8 @@ const struct operation zfinx_operations[] = {
     {"fsub.s", "0000100 ----- ----- 000 ----- 1010011", FORMAT_R, subtract},
     {"fmul.s", "0001000 ----- ----- 000 ----- 1010011", FORMAT_R, multiply},
     {"fdiv.s", "0001100 ----- ----- 000 ----- 1010011", FORMAT_R, divide},
+    {"fmin.s", "0010100 ----- ----- 000 ----- 1010011", FORMAT_R, smaller},
+    {"fmax.s", "0010100 ----- ----- 001 ----- 1010011", FORMAT_R, larger},
     {"fsqrt.s", "0101100 00000 ----- 000 ----- 1010011", FORMAT_R, root},
     {"fmadd.s", "-----00 ----- ----- 000 ----- 1000011", FORMAT_R, multiply_add},
     {"fle.s", "1010000 ----- ----- 000 ----- 1010011", FORMAT_R, at_most},
