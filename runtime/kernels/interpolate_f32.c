@@ -56,15 +56,6 @@ static void fill(const struct run *run, uint8_t *y, float value)
     }
 }
 
-/* Bytes from a view's base to a position on the axis, which may be that of a ring. */
-static ptrdiff_t offset_of(const struct tilewright_shape *shape, int32_t axis, int32_t position)
-{
-    const int32_t place = shape->ring_rows != 0 && shape->ring_axis == axis
-                              ? position % shape->ring_rows
-                              : position - shape->origin[axis];
-    return (ptrdiff_t)place * shape->stride[axis];
-}
-
 /* Computes a run of y at one position on the axis; taps without weight come last. */
 static void run_position(const struct interpolation *to, const struct run *run, const uint8_t *x,
                          uint8_t *y, const int32_t *index, const float *weight)
@@ -77,9 +68,9 @@ static void run_position(const struct interpolation *to, const struct run *run, 
         return;
     }
     for (int32_t t = 0; t < taps && weight[t] != 0.0f; t += 2) {
-        const uint8_t *a = x + offset_of(to->x, axis, index[t]);
+        const uint8_t *a = x + tilewright_axis_offset(to->x, axis, index[t]);
         if (t + 1 < taps && weight[t + 1] != 0.0f) {
-            const uint8_t *b = x + offset_of(to->x, axis, index[t + 1]);
+            const uint8_t *b = x + tilewright_axis_offset(to->x, axis, index[t + 1]);
             add_two(run, a, b, y, weight[t], weight[t + 1], t);
         } else {
             /* Half of it twice: infinity times 0 would not be a number. */
@@ -98,8 +89,9 @@ static void run_row(uint8_t *const *at, const int32_t *stride, int32_t count, co
     const float *weight = to->weights;
 
     for (int32_t i = 0; i < to->y->extent[axis]; i++) {
-        run_position(to, &run, at[0], at[1] + offset_of(to->y, axis, to->y->origin[axis] + i),
-                     index, weight);
+        run_position(to, &run, at[0],
+                     at[1] + tilewright_axis_offset(to->y, axis, to->y->origin[axis] + i), index,
+                     weight);
         index += to->attributes->taps;
         weight += to->attributes->taps;
     }
