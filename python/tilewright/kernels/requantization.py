@@ -252,12 +252,12 @@ def _requantized(epilogue: Requantize, bias: Array, largest: Array, *, any_value
     if len(exact) != channels:
         return None
     zero_point = epilogue.zero_point
-    even = [_even_row(pair, zero_point, bound) for pair, bound in zip(exact, bounds, strict=True)]
+    even = [] if any_values else [_even_row(pair, zero_point, bound) for pair, bound in zip(exact, bounds, strict=True)]
     short = [row for row in even if row is not None]
     if len(short) == channels and not any_values:
         clip = zero_point, epilogue.minimum, epilogue.maximum
-        differs = any(ties_differ(pair, bound, *clip) for pair, bound in zip(exact, bounds, strict=True))
-        if differs or any(word & _LEFT_SHIFT for _, _, word in short):
+        shifts_left = any(word & _LEFT_SHIFT for _, _, word in short)
+        if shifts_left or any(ties_differ(pair, bound, *clip) for pair, bound in zip(exact, bounds, strict=True)):
             return Finish(Rule.EVEN, _rows(bias, short), epilogue.minimum, epilogue.maximum)
         high = [(multiplier, addend, word & _RIGHT_SHIFT) for multiplier, addend, word in short]
         return Finish(Rule.HIGH, _rows(bias, high), epilogue.minimum, epilogue.maximum)
