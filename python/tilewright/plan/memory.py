@@ -74,7 +74,8 @@ class Pool:
 class Link:
     """A one-way path for bytes between two pools; both ways are two links.
 
-    The last bytes of each line of a copy take as long as ``beat_bytes``.
+    The last bytes of each line of a copy take as long as ``beat_bytes``. ``gapped_line_cycles`` are those of the core
+    for each line of a copy whose lines have gaps in both pools.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Link:
     asynchronous: bool
     issuer: str
     beat_bytes: int = 1
+    gapped_line_cycles: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,6 +191,15 @@ class LinkTable:
             maximum=4096,
         ),
     )
+    gapped_line_cycles: int = field(
+        default=0,
+        metadata=setting(
+            "cycles that the core takes besides for each line of a copy whose lines have gaps in both pools, as the "
+            "last, narrower tile of a layer has: where one command bridges the gaps of one pool alone, each line is a "
+            "command",
+            **_CYCLES,
+        ),
+    )
     dimensions: int = field(
         default=2,
         metadata=setting(

@@ -64,7 +64,7 @@ def axis_total(axis: AxisRange, extent: int, step: int, *, kept: bool = False) -
 
     With ``kept``, elements that the previous tile has too are left out.
     """
-    begin, end = _touched(axis, extent, step, 0, kept=kept)
+    begin, end = touched_intervals(axis, extent, step, kept=kept)
     return int((end - begin).sum())
 
 
@@ -74,13 +74,15 @@ def ring_pieces(axis: AxisRange, extent: int, step: int, shift: int, ring_rows: 
     What a tile adds beyond the ring's end is a copy of its own, to the ring's start. The first tile is shorter by
     ``shift``.
     """
-    begin, end = _touched(axis, extent, step, shift, kept=True)
+    begin, end = touched_intervals(axis, extent, step, shift, kept=True)
     head = np.minimum(end - begin, ring_rows - begin % ring_rows)
     pieces = np.stack([head, end - begin - head], axis=1).reshape(-1)
     return pieces[pieces > 0]
 
 
-def _touched(axis: AxisRange, extent: int, step: int, shift: int, *, kept: bool) -> tuple[Counts, Counts]:
+def touched_intervals(
+    axis: AxisRange, extent: int, step: int, shift: int = 0, *, kept: bool = False
+) -> tuple[Counts, Counts]:
     """Begin and end, clipped to the tensor, of what each tile touches; with ``kept`` of what the previous has not."""
     starts = np.arange(-shift, extent, step, dtype=np.int64)
     lower, upper = np.maximum(starts, 0), np.minimum(starts + step, extent)

@@ -14,6 +14,7 @@ import numpy as np
 
 from tilewright.tiling.cost import Cycles, distinct_bytes, start_and_line_cycles
 from tilewright.tiling.footprint import Counts, Flags, Steps, rounds
+from tilewright.tiling.gapped_lines import gapped_line_cycles
 from tilewright.tiling.kept import ring_axis
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
@@ -173,6 +174,7 @@ def _load(
             kept[name] = np.where(possible, distinct_bytes(operand, steps, counts, extents, name), once)
     overlaps = np.asarray((tiles > 1) & (doubled and operand.link.asynchronous))
     starts, besides = start_and_line_cycles(operand, steps)
+    starts = starts + gapped_line_cycles(operand, steps, extents)
     return _Load(operand, tiles, once, starts + besides, starts, operand.link.bytes_per_cycle, overlaps, kept)
 
 
