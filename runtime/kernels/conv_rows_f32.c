@@ -8,6 +8,7 @@
 enum { X, WEIGHTS, BIAS, Y };
 enum { N, C, H, W };
 enum { LANES = 4 };
+#define NO_ROW INT32_MIN
 
 struct conv {
     const struct tilewright_conv_f32_attributes *attributes;
@@ -42,7 +43,7 @@ static TILEWRIGHT_NOINLINE void one(struct conv *conv)
 }
 
 /* Lists the taps of one row of the kernel, each by itself; `from` are the bytes to the lanes' rows,
- * TILEWRIGHT_NO_OFFSET for rows outside. Returns the end of the list. */
+ * NO_ROW for rows outside. Returns the end of the list. */
 static struct tilewright_float_run *list_taps(const struct conv *conv,
                                               struct tilewright_float_run *run, const int32_t *from,
                                               const struct position *at, int32_t lanes)
@@ -52,10 +53,11 @@ static struct tilewright_float_run *list_taps(const struct conv *conv,
         const int32_t ahead = tap * conv->attributes->dilations[1];
         for (int32_t i = 0; i < lanes; i++) {
             const int32_t column = at[i].column + ahead;
-            run->offset[i] = TILEWRIGHT_NO_OFFSET;
-            if (from[i] != TILEWRIGHT_NO_OFFSET && (uint32_t)column < (uint32_t)x->extent[W]) {
-                run->offset[i] =
-                    from[i] + (int32_t)tilewright_axis_offset(x, W, x->origin[W] + column);
+            run->place[i] = tilewright_float_zeros(&conv->runs);
+            if (from[i] != NO_ROW && (uint32_t)column < (uint32_t)x->extent[W]) {
+                run->place[i] = tilewright_float_place(
+                    &conv->runs,
+                    from[i] + (int32_t)tilewright_axis_offset(x, W, x->origin[W] + column));
             }
         }
         run->taps = conv->inputs;
@@ -80,7 +82,7 @@ static void list_runs(struct conv *conv, const struct position *at, int32_t lane
         int32_t from[LANES];
         for (int32_t i = 0; i < lanes; i++) {
             const int32_t row = at[i].row + ahead;
-            from[i] = TILEWRIGHT_NO_OFFSET;
+            from[i] = NO_ROW;
             if ((uint32_t)row >= (uint32_t)x->extent[H]) {
                 is_whole = 0;
             } else if (i > 0 && at[i].row == at[i - 1].row) {
@@ -94,7 +96,8 @@ static void list_runs(struct conv *conv, const struct position *at, int32_t lane
             continue;
         }
         for (int32_t i = 0; i < lanes; i++) {
-            run->offset[i] = from[i] + at[i].column * x->stride[W];
+            run->place[i] =
+                tilewright_float_place(&conv->runs, from[i] + at[i].column * x->stride[W]);
         }
         run->taps = conv->row_taps;
         run++;

@@ -60,9 +60,10 @@ static void list_runs(struct conv *conv, int32_t row, int32_t column, int32_t la
             int32_t found = 0;
             for (int32_t i = 0; i < lanes; i++) {
                 const int32_t at = source(conv, 1, column + i * a->strides[1], kw);
-                run->offset[i] = TILEWRIGHT_NO_OFFSET;
+                run->place[i] = tilewright_float_zeros(&conv->runs);
                 if (at != NOWHERE) {
-                    run->offset[i] = line + (int32_t)tilewright_axis_offset(conv->x, W, at);
+                    run->place[i] = tilewright_float_place(
+                        &conv->runs, line + (int32_t)tilewright_axis_offset(conv->x, W, at));
                     found = 1;
                 }
             }

@@ -21,6 +21,14 @@ extern "C" {
 #define TILEWRIGHT_MAY_ALIAS
 #endif
 
+/* Takes what the compiler knows of a register's value from it: what follows from the number of a
+ * loop's turns, for one. */
+#if defined(__GNUC__)
+#define TILEWRIGHT_FORGET(value) __asm__("" : "+r"(value))
+#else
+#define TILEWRIGHT_FORGET(value)
+#endif
+
 /* Loops over four accumulators must be unrolled, or the compiler keeps the accumulators in memory;
  * GCC does not unroll such loops by itself at -O2, clang does. */
 #if defined(__GNUC__) && !defined(__clang__)

@@ -52,11 +52,10 @@ TILEWRIGHT_INLINE void tilewright_light_row(uint8_t *const *at, const int32_t *s
     }
 }
 
-/* tilewright_binary_row where all elements lie side by side. Callers pass a constant for `clamps`.
- */
+/* tilewright_binary_row where all elements lie side by side and have no upper bound. Callers pass a
+ * constant for `raises`: whether there is a lower one. */
 TILEWRIGHT_INLINE void tilewright_binary_beside(uint8_t *const *at, int32_t count,
-                                                tilewright_function_2 f, int clamps, float minimum,
-                                                float maximum)
+                                                tilewright_function_2 f, int raises, float minimum)
 {
     const uint8_t *a = at[0];
     const uint8_t *b = at[1];
@@ -64,7 +63,7 @@ TILEWRIGHT_INLINE void tilewright_binary_beside(uint8_t *const *at, int32_t coun
     TILEWRIGHT_UNROLL_4
     for (int32_t i = 0; i < count; i++) {
         const float value = f(tilewright_load_f32(a), tilewright_load_f32(b));
-        tilewright_store_f32(y, clamps ? tilewright_clamp(value, minimum, maximum) : value);
+        tilewright_store_f32(y, raises ? tilewright_raise(value, minimum) : value);
         a += 4;
         b += 4;
         y += 4;
@@ -93,11 +92,11 @@ TILEWRIGHT_INLINE void tilewright_binary_row(uint8_t *const *at, const int32_t *
         return;
     }
     if (unclamped && beside) {
-        tilewright_binary_beside(at, count, f, 0, minimum, maximum);
+        tilewright_binary_beside(at, count, f, 0, minimum);
         return;
     }
-    if (beside) {
-        tilewright_binary_beside(at, count, f, 1, minimum, maximum);
+    if (beside && tilewright_is_open_above(maximum)) {
+        tilewright_binary_beside(at, count, f, 1, minimum);
         return;
     }
     for (int32_t i = 0; i < count; i++) {

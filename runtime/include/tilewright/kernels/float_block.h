@@ -62,7 +62,7 @@ TILEWRIGHT_INLINE const float *tilewright_float_taps(float sum[4][4], const uint
 {
     const float *end = weights + 4 * (ptrdiff_t)count;
     const int fours = TILEWRIGHT_FAST_FLOATS && taps != TILEWRIGHT_TAPS_APART;
-    const float *end_of_fours = fours ? end - 4 * (count % 4) : weights;
+    const float *end_of_fours = fours ? end - 4 * ((uint32_t)count % 4u) : weights;
     while (weights != end_of_fours) {
         TILEWRIGHT_UNROLL_4
         for (int32_t ahead = 0; ahead < 4; ahead++) {
@@ -71,6 +71,8 @@ TILEWRIGHT_INLINE const float *tilewright_float_taps(float sum[4][4], const uint
         TILEWRIGHT_UNROLL_4
         for (int32_t i = 0; i < rows; i++) {
             x[i] += taps == TILEWRIGHT_TAPS_INTERLEAVED ? 64 : 16;
+            /* Else GCC computes the pointers behind the loop anew, from the number of its turns. */
+            TILEWRIGHT_FORGET(x[i]);
         }
         weights += 16;
     }
@@ -85,11 +87,10 @@ TILEWRIGHT_INLINE const float *tilewright_float_taps(float sum[4][4], const uint
     return weights;
 }
 
-/* A run of taps that lie side by side in x, for each row: bytes behind tilewright_float_runs.base,
- * negative where rows are walked backward, or TILEWRIGHT_NO_OFFSET for zeros. */
-#define TILEWRIGHT_NO_OFFSET INT32_MIN
+/* A run of taps that lie side by side in x: for each row its place, as tilewright_float_place and
+ * tilewright_float_zeros say it. */
 struct tilewright_float_run {
-    int32_t offset[4];
+    int32_t place[4];
     int32_t taps;
 };
 
@@ -105,6 +106,48 @@ struct tilewright_float_runs {
     const struct tilewright_float_run *end;
 };
 
+/* A place in 32 bits: on cores of 32 bits the address, which every block of columns reads again; on
+ * others bytes behind `base`, negative where rows are walked backward, or INT32_MIN for zeros. */
+#if UINTPTR_MAX == UINT32_MAX
+#define TILEWRIGHT_PLACES_ARE_ADDRESSES 1
+#else
+#define TILEWRIGHT_PLACES_ARE_ADDRESSES 0
+#endif
+
+TILEWRIGHT_INLINE int32_t tilewright_float_place(const struct tilewright_float_runs *runs,
+                                                 int32_t offset)
+{
+    return TILEWRIGHT_PLACES_ARE_ADDRESSES ? (int32_t)(uintptr_t)(runs->base + offset) : offset;
+}
+
+TILEWRIGHT_INLINE int32_t tilewright_float_zeros(const struct tilewright_float_runs *runs)
+{
+    return TILEWRIGHT_PLACES_ARE_ADDRESSES ? (int32_t)(uintptr_t)runs->zeros : INT32_MIN;
+}
+
+TILEWRIGHT_INLINE const uint8_t *tilewright_float_at(const struct tilewright_float_runs *runs,
+                                                     int32_t place)
+{
+    if (TILEWRIGHT_PLACES_ARE_ADDRESSES) {
+        return (const uint8_t *)(uintptr_t)(uint32_t)place;
+    }
+    return place == INT32_MIN ? (const uint8_t *)runs->zeros : runs->base + place;
+}
+
+/* Stores column `j` of `rows` (1 or 4) rows, whose sums lack their bias; `maximum` is NULL for
+ * none. Callers pass constants for `j` and `rows`. */
+TILEWRIGHT_INLINE void tilewright_float_finish(float sum[4][4], const int32_t j, float bias,
+                                               const int32_t rows, uint8_t *const y[4],
+                                               float minimum, const float *maximum)
+{
+    TILEWRIGHT_UNROLL_4
+    for (int32_t i = 0; i < rows; i++) {
+        const float value = tilewright_raise(tilewright_float_add(sum[i][j], bias), minimum);
+        const int is_above = maximum != NULL && tilewright_float_less(*maximum, value);
+        tilewright_store_f32(y[i], is_above ? *maximum : value);
+    }
+}
+
 /* Computes all columns of `rows` (1 or 4) rows, whose taps lie in `runs`, or from job->x on where
  * `runs` is NULL. Callers pass constants for `rows` and `taps`. */
 TILEWRIGHT_INLINE void tilewright_float_columns(struct tilewright_float_rows *job,
@@ -116,6 +159,7 @@ TILEWRIGHT_INLINE void tilewright_float_columns(struct tilewright_float_rows *jo
     /* Stores of floats may change floats behind pointers, as far as the compiler knows. */
     const float minimum = job->minimum;
     const float maximum = job->maximum;
+    const int is_open = tilewright_is_open_above(maximum);
     const int32_t y_step = job->y_step;
     const float *bias = job->bias;
     float *partial = job->partial;
@@ -148,8 +192,7 @@ TILEWRIGHT_INLINE void tilewright_float_columns(struct tilewright_float_rows *jo
             for (const struct tilewright_float_run *run = runs->first; run != runs->end; run++) {
                 TILEWRIGHT_UNROLL_4
                 for (int32_t i = 0; i < rows; i++) {
-                    x[i] = run->offset[i] == TILEWRIGHT_NO_OFFSET ? (const uint8_t *)runs->zeros
-                                                                  : runs->base + run->offset[i];
+                    x[i] = tilewright_float_at(runs, run->place[i]);
                 }
                 weights = from != NULL ? first + *from++ : weights;
                 weights = tilewright_float_taps(sum, x, weights, run->taps, 4, rows, taps);
@@ -172,15 +215,17 @@ TILEWRIGHT_INLINE void tilewright_float_columns(struct tilewright_float_rows *jo
         }
         TILEWRIGHT_UNROLL_4
         for (int32_t j = 0; j < 4; j++) {
-            if (column + j < job->columns) {
-                const float added = bias[j];
-                TILEWRIGHT_UNROLL_4
-                for (int32_t i = 0; i < rows; i++) {
-                    tilewright_store_f32(
-                        y[i],
-                        tilewright_clamp(tilewright_float_add(sum[i][j], added), minimum, maximum));
-                    y[i] += y_step;
-                }
+            if (column + j >= job->columns) {
+                continue;
+            }
+            if (is_open) {
+                tilewright_float_finish(sum, j, bias[j], rows, y, minimum, NULL);
+            } else {
+                tilewright_float_finish(sum, j, bias[j], rows, y, minimum, &maximum);
+            }
+            TILEWRIGHT_UNROLL_4
+            for (int32_t i = 0; i < rows; i++) {
+                y[i] += y_step;
             }
         }
         bias += 4;

@@ -142,10 +142,16 @@ TILEWRIGHT_INLINE float tilewright_multiply_add(float a, float b, float c)
 
 #endif
 
+/* max(x, minimum); NaN stays NaN. */
+TILEWRIGHT_INLINE float tilewright_raise(float x, float minimum)
+{
+    return tilewright_float_less(x, minimum) ? minimum : x;
+}
+
 /* min(max(x, minimum), maximum); NaN stays NaN. */
 TILEWRIGHT_INLINE float tilewright_clamp(float x, float minimum, float maximum)
 {
-    const float y = tilewright_float_less(x, minimum) ? minimum : x;
+    const float y = tilewright_raise(x, minimum);
     return tilewright_float_less(maximum, y) ? maximum : y;
 }
 
@@ -162,12 +168,18 @@ TILEWRIGHT_INLINE float tilewright_clamp_number(float x, float minimum, float ma
 #endif
 }
 
+/* Whether code without an upper bound is worth its bytes, and the bound is infinite, as Relu's. */
+TILEWRIGHT_INLINE int tilewright_is_open_above(float maximum)
+{
+    const float largest = 3.4028234e38f;
+    return TILEWRIGHT_FAST_FLOATS && tilewright_float_less(largest, maximum);
+}
+
 /* Whether loops without a clamp are worth their code, and the clamp's bounds are infinite. */
 TILEWRIGHT_INLINE int tilewright_is_unclamped(float minimum, float maximum)
 {
     const float largest = 3.4028234e38f;
-    return TILEWRIGHT_FAST_FLOATS && tilewright_float_less(minimum, -largest) &&
-           tilewright_float_less(largest, maximum);
+    return tilewright_is_open_above(maximum) && tilewright_float_less(minimum, -largest);
 }
 
 TILEWRIGHT_INLINE float tilewright_load_f32(const uint8_t *at)

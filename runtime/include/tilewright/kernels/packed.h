@@ -18,7 +18,7 @@ extern "C" {
 
 /* Hides a register's value from the compiler, so that a constant stays in the register. */
 #if defined(__arm__) && defined(__GNUC__)
-#define TILEWRIGHT_HIDE(value) __asm__("" : "+r"(value))
+#define TILEWRIGHT_HIDE(value) TILEWRIGHT_FORGET(value)
 #else
 #define TILEWRIGHT_HIDE(value)
 #endif
