@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from support.float_kernels import Kernels, Ring
+from support.float_kernels import Kernels, Ring, run_choice
 from support.float_nodes import Case, assert_tiling_changes_nothing, same_bits, terms
 from support.single_node import random_array
 from support.tolerance import assert_sums_close
@@ -50,6 +52,9 @@ CASES = {
     "variable bias": matmul((6, 8), (8, 7), (6, 7), constants=(1,)),
     "constant first factor": matmul((6, 8), (8, 5), (6, 5), constants=(0,), bias=False),
     "batches broadcast": matmul((2, 1, 5, 4), (3, 4, 6), (2, 3, 5, 6), bias=False, constants=()),
+    "variable, one row of each matrix": matmul((6, 1, 8), (8, 7), (6, 1, 7), bias=False, constants=()),
+    "variable, taps side by side": matmul((2, 6, 11), (2, 7, 11), (2, 6, 7), "b", bias=False, constants=()),
+    "variable, columns side by side": matmul((2, 6, 11), (2, 11, 7), (2, 6, 7), bias=False, constants=()),
     "six axes": matmul((2, 1, 2, 1, 3, 4), (1, 2, 1, 2, 4, 5), (2, 2, 2, 2, 3, 5), bias=False, constants=()),
 }
 
@@ -77,6 +82,16 @@ def test_rows_may_live_in_rings(kernels: Kernels, name: str) -> None:
     choice = only(case)
     rings = (Ring(0, 4, 5), Ring(len(choice.reads), 4, 6))
     assert same_bits(case.result(kernels, choice, {"m": 5}, rings=rings), case.result(kernels, choice))
+
+
+@pytest.mark.parametrize("name", ["variable, taps side by side", "variable, columns side by side"])
+def test_matrices_may_lie_between_rows(kernels: Kernels, name: str) -> None:
+    """As heads do whose results are joined: rows of one matrix are not neighbours in memory."""
+    case = CASES[name]
+    graph, choice = case.graph(), only(case)
+    graph.tensors["out"] = replace(graph.tensors["out"], order=(1, 0, 2))
+    outputs = run_choice(kernels, choice, graph, case.feeds())
+    assert same_bits(outputs["out"], case.result(kernels, choice))
 
 
 def test_packs_constant_matrices_only() -> None:
