@@ -20,8 +20,7 @@ struct conv {
      */
     int32_t kernel[2];
     int32_t behind[2];
-    /* Elements of a whole kernel row inside the input if all lie at one distance, else 0. */
-    int32_t run_count;
+    /* Bytes from element to element of a whole kernel row if all lie at one distance, else 0. */
     int32_t run_step;
     struct tilewright_float_rows rows;
 };
@@ -105,18 +104,50 @@ static float *gather_taps(const struct conv *conv, float *to, const uint8_t *row
     return to;
 }
 
+/* The taps [first, end) of a kernel row that lie inside the input. */
+struct inside {
+    int32_t first;
+    int32_t end;
+};
+
+static struct inside taps_inside(const struct conv *conv, int32_t column)
+{
+    const struct tilewright_shape *x = conv->x;
+    const int32_t dilation = conv->attributes->dilations[1];
+    const int32_t end = x->origin[W] + x->extent[W];
+    struct inside inside = {0, conv->kernel[1]};
+    while (inside.first < inside.end && column + inside.first * dilation < x->origin[W]) {
+        inside.first++;
+    }
+    while (inside.end > inside.first && column + (inside.end - 1) * dilation >= end) {
+        inside.end--;
+    }
+    return inside;
+}
+
+/* Gathers one kernel row whose taps lie at one distance: zeros, what is inside, zeros. */
+static float *gather_row(const struct conv *conv, float *to, const uint8_t *row, int32_t column,
+                         const struct inside *inside)
+{
+    const struct tilewright_shape *x = conv->x;
+    const int32_t lanes = conv->attributes->gather;
+    const int32_t inputs = conv->inputs;
+    const int32_t first = column + inside->first * conv->attributes->dilations[1] - x->origin[W];
+    to = gather_zeros(to, lanes, inside->first * inputs);
+    to = gather_run(to, lanes, row + first * x->stride[W], conv->run_step,
+                    (inside->end - inside->first) * inputs);
+    return gather_zeros(to, lanes, (conv->kernel[1] - inside->end) * inputs);
+}
+
 /* Gathers all taps of one output position; if four positions are gathered together, into every
  * fourth word of the scratch. */
-static void gather(const struct conv *conv, float *to, struct position at)
+static TILEWRIGHT_NOINLINE void gather(const struct conv *conv, float *to, struct position at)
 {
     const struct tilewright_conv_f32_attributes *attributes = conv->attributes;
     const struct tilewright_shape *x = conv->x;
     const int32_t column = (conv->y->origin[W] + at.column) * attributes->strides[1] -
                            attributes->pads[1] + conv->behind[1];
-    const int32_t last = column + (conv->kernel[1] - 1) * attributes->dilations[1];
-    const int inside =
-        conv->run_count != 0 && column >= x->origin[W] && last < x->origin[W] + x->extent[W];
-    const int32_t first = inside ? (column - x->origin[W]) * x->stride[W] : 0;
+    const struct inside inside = taps_inside(conv, column);
     int32_t row = (conv->y->origin[H] + at.row) * attributes->strides[0] - attributes->pads[0] +
                   conv->behind[0];
 
@@ -125,26 +156,24 @@ static void gather(const struct conv *conv, float *to, struct position at)
             to = gather_zeros(to, attributes->gather, conv->kernel[1] * conv->inputs);
         } else {
             const uint8_t *from = conv->x_base + tilewright_axis_offset(x, H, row);
-            to = inside ? gather_run(to, attributes->gather, from + first, conv->run_step,
-                                     conv->run_count)
-                        : gather_taps(conv, to, from, column);
+            to = conv->run_step != 0 ? gather_row(conv, to, from, column, &inside)
+                                     : gather_taps(conv, to, from, column);
         }
         row += attributes->dilations[0];
     }
 }
 
-/* Sets run_count and run_step if a kernel row can be gathered in one run. */
+/* Sets run_step: to 0 if a kernel row cannot be gathered in one run. */
 static void set_run(struct conv *conv)
 {
     const struct tilewright_shape *x = conv->x;
     const int32_t inputs = conv->inputs;
     const int32_t tap_step = conv->attributes->dilations[1] * x->stride[W];
 
-    conv->run_count = conv->kernel[1] * inputs;
     conv->run_step = inputs == 1 ? tap_step : x->stride[C];
     if ((inputs > 1 && conv->kernel[1] > 1 && tap_step != inputs * x->stride[C]) ||
         (x->ring_rows != 0 && x->ring_axis == W)) {
-        conv->run_count = 0;
+        conv->run_step = 0;
     }
 }
 

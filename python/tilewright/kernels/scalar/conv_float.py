@@ -58,17 +58,19 @@ RUN_BYTES = 20
 """Bytes of struct tilewright_float_run."""
 
 _MAC_CYCLES = 1.55
-_IN_PLACE_MAC_CYCLES = 1.6
-_ROWS_MAC_CYCLES = 1.6
-_RUN_CYCLES = 1.5
-_LISTED_POSITION_CYCLES = 40.0
-_LISTED_RUN_CYCLES = 20.0
+_ROWS_MAC_CYCLES = 1.59
+_RUN_CYCLES = 0.15
+_ROWS_OUTPUT_CYCLES = 20.0
+_LISTED_POSITION_CYCLES = 23.0
+_LISTED_RUN_CYCLES = 16.0
 _SINGLE_MAC_CYCLES = 2.8
 _GATHER_CYCLES = 2.8
 _OUTPUT_CYCLES = 16.0
 _POSITION_CYCLES = 220.0
-_IN_PLACE_POSITION_CYCLES = 20.0
-"""Instructions of a core with an FPU, on which most loops read taps that lie side by side."""
+_IN_PLACE_POSITION_CYCLES = 80.0
+_IN_PLACE_MAC_CYCLES, _IN_PLACE_OUTPUT_CYCLES = (1.57, 3.1), (11.4, 17.3)
+"""Instructions of a core with an FPU, on which most loops read taps that lie side by side. Pairs: of positions that are
+computed together, and of one alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,11 +222,20 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     positions = points(nest, steps, ("n", "group", "oh", "ow"))
     outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
     if not given.gather:
-        each = _IN_PLACE_POSITION_CYCLES + outputs * (taps * _IN_PLACE_MAC_CYCLES + _OUTPUT_CYCLES)
-        return CALL_CYCLES + positions * each
+        return _in_place_cycles(positions, points(nest, steps, ("oh", "ow")), outputs, taps)
     per_mac = _SINGLE_MAC_CYCLES if given.gather == 1 else _MAC_CYCLES
     each = _POSITION_CYCLES + taps * _GATHER_CYCLES + outputs * (taps * per_mac + _OUTPUT_CYCLES)
     return CALL_CYCLES + positions * each
+
+
+def _in_place_cycles(positions: int, plane: int, outputs: int, taps: int) -> float:
+    """Of each plane four positions are computed together, and the remaining ones one by one."""
+    alone = plane % LANES * (positions // plane)
+    cycles = positions * _IN_PLACE_POSITION_CYCLES
+    counts = (positions - alone, alone)
+    for count, mac, output in zip(counts, _IN_PLACE_MAC_CYCLES, _IN_PLACE_OUTPUT_CYCLES, strict=True):
+        cycles += count * outputs * (taps * mac + output)
+    return CALL_CYCLES + cycles
 
 
 def _rows_cycles(choice: KernelChoice, steps: TileSteps) -> float:
@@ -233,7 +244,7 @@ def _rows_cycles(choice: KernelChoice, steps: TileSteps) -> float:
     taps = prod(step_of(nest, steps, name) for name in ("kh", "kw", "ic"))
     outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
     runs = _runs(windows, nest)
-    each = outputs * (taps * _ROWS_MAC_CYCLES + runs * _RUN_CYCLES + _OUTPUT_CYCLES)
+    each = outputs * (taps * _ROWS_MAC_CYCLES + runs * _RUN_CYCLES + _ROWS_OUTPUT_CYCLES)
     listed = _LISTED_POSITION_CYCLES + runs * _LISTED_RUN_CYCLES
     return CALL_CYCLES + points(nest, steps, ("n", "group", "oh", "ow")) * (listed + each)
 
@@ -307,5 +318,5 @@ _CONV_TAPS = Kernel("tilewright_conv_f32_taps", ConvF32, _cycles, likes=CONVOLUT
 DECLARATION = Declaration(
     operators={"Conv": choices},
     kernels=(_CONV, _CONV_ROWS, _CONV_TAPS),
-    stack_bytes={"conv_f32": 704, "conv_f32_taps": 704, "conv_rows_f32": 704},
+    stack_bytes={"conv_f32": 640, "conv_f32_taps": 640, "conv_rows_f32": 704},
 )
