@@ -35,8 +35,10 @@ _FOURS_TAP_CYCLES, _ALONE_TAP_CYCLES = 2.9, 4.1
 """Cycles of a tap of depthwise kernels, of four outputs together and of one alone."""
 _FOURS_CYCLES, _ALONE_CYCLES, _BLOCK_CYCLES = 320.0, 190.0, 225.0
 """Cycles beside taps of four channels: of four outputs together, of one alone, and of a call."""
-_SLIDE_OUTPUT_CYCLES, _SLIDE_ROW_CYCLES, _SLIDE_CALL_CYCLES = 22.4, 107.0, 1950.0
-"""Cycles of an output whose window slides along a row, and beside outputs those of a channel's row and of a call."""
+_SLIDE_OUTPUT_CYCLES, _SLIDE_REST_CYCLES, _SLIDE_ROW_CYCLES = 25.6, 85.9, 54.2
+"""Cycles of outputs whose windows slide along a row: of one of three, of one that remains, and of a channel's row."""
+_SLIDE_ALONE_CYCLES, _SLIDE_BLOCK_CYCLES, _SLIDE_CALL_CYCLES = 121.0, 717.0, 1650.0
+"""The same of four channels of an output in a row that does not slide, of four channels, and of a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +79,8 @@ def _depthwise_cycles(choice: KernelChoice, steps: TileSteps) -> float:
     rows, columns = (step_of(choice.nest, steps, name) for name in ("oh", "ow"))
     images = step_of(choice.nest, steps, "n")
     if windows.kernel == (3, 3) and windows.strides[1] == windows.dilations[1] == 1:
-        outputs = images * rows * columns * blocks * BLOCK
-        return _SLIDE_CALL_CYCLES + outputs * _SLIDE_OUTPUT_CYCLES + outputs / columns * _SLIDE_ROW_CYCLES
+        _, rows_inside = _taps_inside(windows, 0, step_of(choice.nest, {}, "oh"))
+        return _SLIDE_CALL_CYCLES + blocks * (_SLIDE_BLOCK_CYCLES + images * rows * _row_cycles(columns, rows_inside))
     row_taps, _ = _taps_inside(windows, 0, step_of(choice.nest, {}, "oh"))
     column_taps, inside = _taps_inside(windows, 1, step_of(choice.nest, {}, "ow"))
     fours = int(columns * inside) // 4
@@ -88,6 +90,18 @@ def _depthwise_cycles(choice: KernelChoice, steps: TileSteps) -> float:
     cycles = BLOCK * row_taps * (taps_of_fours * _FOURS_TAP_CYCLES + taps_alone * _ALONE_TAP_CYCLES)
     cycles += fours * _FOURS_CYCLES + alone * _ALONE_CYCLES
     return CALL_CYCLES + blocks * (_BLOCK_CYCLES + images * rows * cycles)
+
+
+def _row_cycles(columns: int, inside: float) -> float:
+    """Cycles of four channels of a row of outputs, of which the share ``inside`` slides.
+
+    The first and the last column cost what a row costs; between them three outputs are computed at a time.
+    """
+    if columns < 3:
+        return columns * _SLIDE_ALONE_CYCLES
+    threes, rest = divmod(columns - 2, 3)
+    slid = 3 * threes * _SLIDE_OUTPUT_CYCLES + rest * _SLIDE_REST_CYCLES + _SLIDE_ROW_CYCLES
+    return inside * BLOCK * slid + (1.0 - inside) * columns * _SLIDE_ALONE_CYCLES
 
 
 def _taps_inside(windows: PlaneWindows, axis: int, outputs: int) -> tuple[float, float]:

@@ -13,11 +13,10 @@ import numpy as np
 
 from tilewright.graph import Array, Clamp, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Int32
-from tilewright.kernels.float_common import CALL_CYCLES, ClampF32, clamp_attributes, float_clamp, points, step_of
+from tilewright.kernels.float_common import ClampF32, clamp_attributes, float_clamp, points, step_of
 from tilewright.kernels.kernel import (
     MAX_RANK,
     ConstantOperand,
-    CyclesOf,
     Declaration,
     Kernel,
     KernelChoice,
@@ -33,11 +32,23 @@ from tilewright.operators.nest import Nest, along, blocks, whole
 BLOCK = 4
 """Columns that are packed side by side."""
 
-_OUTPUT_CYCLES = 8.0
-_FOUR_ROWS_MAC_CYCLES = 1.6
-_ONE_ROW_MAC_CYCLES = 2.5
-_VARIABLE_MAC_CYCLES = 2.3
-_VARIABLE_ONE_ROW_MAC_CYCLES = 4.4
+_PACKED_CALL_CYCLES, _VARIABLE_CALL_CYCLES = 600.0, 500.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Cycles of four rows of a by a block of four columns, or of one row: of each tap, and of a block besides."""
+
+    tap: float
+    block: float
+
+    def of(self, blocks: int, taps: int) -> float:
+        return blocks * (self.block + taps * self.tap)
+
+
+_PACKED_FOUR, _PACKED_ONE = _Rows(24.8, 178.0), _Rows(9.8, 59.0)
+_VARIABLE_FOUR, _VARIABLE_ONE = _Rows(26.6, 208.0), _Rows(17.0, 120.0)
+"""Of matrices b whose taps or columns lie side by side; others take 34 cycles for a tap of four rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,18 +141,22 @@ def _variable(node: Node, graph: Graph, nest: Nest, clamp: Clamp) -> KernelChoic
     )
 
 
-def _cycles(four_rows: float, one_row: float) -> CyclesOf:
-    """Cycles of a call on a tile: of products of rows in blocks of four, and of the remaining rows one by one."""
+def _packed_cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    """Rows of all matrices follow each other."""
+    nest = choice.nest
+    depth, columns = step_of(nest, steps, "k"), step_of(nest, steps, "n")
+    rows, blocks = points(nest, steps) // (depth * columns), -(-columns // BLOCK)
+    fours = rows // 4 * _PACKED_FOUR.of(blocks, depth)
+    return _PACKED_CALL_CYCLES + fours + rows % 4 * _PACKED_ONE.of(blocks, depth)
 
-    def cycles(choice: KernelChoice, steps: TileSteps) -> float:
-        nest = choice.nest
-        depth, columns = step_of(nest, steps, "k"), step_of(nest, steps, "n")
-        rows = points(nest, steps) // (depth * columns)
-        padded = -(-columns // BLOCK) * BLOCK * depth
-        macs = (rows // 4 * 4) * padded * four_rows + rows % 4 * padded * one_row
-        return CALL_CYCLES + macs + rows * columns * _OUTPUT_CYCLES
 
-    return cycles
+def _variable_cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    """Each matrix has rows of its own."""
+    nest = choice.nest
+    depth, columns, rows = (step_of(nest, steps, name) for name in ("k", "n", "m"))
+    matrices, blocks = points(nest, steps) // (depth * columns * rows), -(-columns // BLOCK)
+    fours = rows // 4 * _VARIABLE_FOUR.of(blocks, depth)
+    return _VARIABLE_CALL_CYCLES + matrices * (fours + rows % 4 * _VARIABLE_ONE.of(blocks, depth))
 
 
 def matrix_operand(node: Node, graph: Graph, nest: Nest, index: int) -> TensorOperand:
@@ -160,15 +175,8 @@ def matrix_output(node: Node, graph: Graph, nest: Nest) -> TensorOperand:
     return TensorOperand(node.outputs[0], nest.writes[0], (-1,) * (MAX_RANK - rank) + tuple(range(rank)))
 
 
-_PACKED = Kernel(
-    "tilewright_matmul_f32", ClampF32, _cycles(_FOUR_ROWS_MAC_CYCLES, _ONE_ROW_MAC_CYCLES), likes=MATRIX_ORDER
-)
-_VARIABLE = Kernel(
-    "tilewright_matmul_variable_f32",
-    MatmulVariableF32,
-    _cycles(_VARIABLE_MAC_CYCLES, _VARIABLE_ONE_ROW_MAC_CYCLES),
-    likes=MATRIX_ORDER,
-)
+_PACKED = Kernel("tilewright_matmul_f32", ClampF32, _packed_cycles, likes=MATRIX_ORDER)
+_VARIABLE = Kernel("tilewright_matmul_variable_f32", MatmulVariableF32, _variable_cycles, likes=MATRIX_ORDER)
 
 DECLARATION = Declaration(
     operators={"MatMul": choices},

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Annotated
 
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Float32, Float32x6, Int32, Int32x2, Int32x6, snake
-from tilewright.kernels.float_common import per_point, trailing_operand
+from tilewright.kernels.float_common import CALL_CYCLES, step_of, trailing_operand
 from tilewright.kernels.kernel import Declaration, Kernel, KernelChoice, TensorOperand, TileSteps
 from tilewright.operators.nest import Nest, along
 from tilewright.operators.recurrent import ACTIVATIONS, GATES, RecurrentAttributes
 from tilewright.operators.recurrent import nest as nest_of
 
-_MAC_CYCLES = 8.0
+_MAC_CYCLES = 2.8
+_ROW_CYCLES = MappingProxyType({"RNN": 150.0, "GRU": 143.0, "LSTM": 164.0})
+"""Cycles of a row of the gates besides its products: sums and biases, activations, and its share of a unit's state."""
 _BIAS, _LENGTHS, _INITIAL_H, _INITIAL_C, _PEEPHOLES, _MASK = range(3, 9)
 """Positions of the inputs that a node may leave out."""
 _TYPES = {_LENGTHS: DType.INT32, _MASK: DType.BOOL}
@@ -127,7 +130,15 @@ def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
     return {} if cut else {"gates": _line_bytes(choice.nest, operator)}
 
 
-_RECURRENT = Kernel("tilewright_recurrent_f32", RecurrentF32, per_point(_MAC_CYCLES), scratch=_scratch)
+def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    directions, entries, run_steps, rows, taps = (
+        step_of(choice.nest, steps, name) for name in ("dir", "b", "s", "h", "i")
+    )
+    cell = list(GATES)[choice.given(RecurrentF32).cell]
+    return CALL_CYCLES + directions * entries * run_steps * rows * (taps * _MAC_CYCLES + _ROW_CYCLES[cell])
+
+
+_RECURRENT = Kernel("tilewright_recurrent_f32", RecurrentF32, _cycles, scratch=_scratch)
 
 DECLARATION = Declaration(
     operators=dict.fromkeys(GATES, choices),
