@@ -7,7 +7,7 @@ in the home; a home that is a part of another tensor has gaps.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Union
@@ -20,7 +20,7 @@ from tilewright.operators.nest import AxisMap, axis_range, clipped
 from tilewright.plan import Link
 from tilewright.plan.copies import line_cycles, link_commands
 from tilewright.platform.costs import Costs
-from tilewright.tiling.footprint import Counts, Steps, tile_bytes, tile_shape
+from tilewright.tiling.footprint import Counts, Flags, Steps, tile_bytes, tile_shape
 from tilewright.tiling.kept import axis_totals, ring_axis
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
@@ -202,20 +202,33 @@ def _rectangle_shape(
     longest: Counts = np.asarray(1, dtype=np.int64)
     run: Counts = np.asarray(1, dtype=np.int64)
     elements: Counts = np.asarray(1, dtype=np.int64)
-    whole = np.asarray(True)
-    in_line = np.asarray(True)
-    for axis, gap in gaps:
-        # Neighbouring axes merge into one run where all axes inside them are whole; the innermost run is the line.
-        starts = (~whole | gap) & (shape[axis] > 1)
+    in_line: Flags = np.asarray(True)
+    for axis, starts, still_in_line in axes_of_lines(gaps, extents, shape):
         longest = np.where(starts & ~in_line, np.maximum(longest, run), longest)
         run = np.where(starts, shape[axis], run * shape[axis])
-        in_line = in_line & ~starts
+        in_line = still_in_line
         elements = elements * shape[axis]
         lines = lines * np.where(in_line, 1, shape[axis])
-        whole = np.where(shape[axis] > 1, shape[axis] == extents[axis], whole & (extents[axis] == 1))
     longest = np.where(in_line, 1, np.maximum(longest, run))
     line_bytes = elements * element_bytes // np.maximum(lines, 1)
     return lines, link_commands(dimensions, max_bytes, lines // longest, longest, line_bytes)
+
+
+def axes_of_lines(
+    gaps: Iterable[tuple[int, bool]], extents: Sequence[int], shape: Sequence[Counts]
+) -> Iterator[tuple[int, Flags, Flags]]:
+    """Each axis of rectangles of ``shape``, innermost first: whether a run of elements ends before it, and whether the
+    axis is a part of the line.
+
+    Neighbouring axes merge into one run where all axes inside them are whole; the innermost run is the line.
+    """
+    whole: Flags = np.asarray(True)
+    in_line: Flags = np.asarray(True)
+    for axis, gap in gaps:
+        starts: Flags = (~whole | gap) & (shape[axis] > 1)
+        in_line = in_line & ~starts
+        yield axis, starts, in_line
+        whole = np.where(shape[axis] > 1, shape[axis] == extents[axis], whole & (extents[axis] == 1))
 
 
 def gaps_at_home(operand: TileOperand) -> list[tuple[int, bool]]:

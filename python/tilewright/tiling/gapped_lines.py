@@ -13,8 +13,8 @@ import numpy as np
 
 from tilewright.operators.nest import AxisMap, axis_range, tile_extent
 from tilewright.plan import AxisRange
-from tilewright.tiling.cost import Cycles, gaps_at_home
-from tilewright.tiling.footprint import Counts, Flags, Steps, tile_shape
+from tilewright.tiling.cost import Cycles, axes_of_lines, gaps_at_home
+from tilewright.tiling.footprint import Counts, Steps, tile_shape
 from tilewright.tiling.kept import touched_intervals
 from tilewright.tiling.operand import TileOperand
 
@@ -27,14 +27,10 @@ def gapped_line_cycles(operand: TileOperand, steps: Steps, extents: Mapping[str,
     shape = tile_shape(operand, steps)
     lines: Counts = np.asarray(1, dtype=np.int64)
     share: Cycles = np.asarray(0.0)
-    whole: Flags = np.asarray(True)
-    in_line: Flags = np.asarray(True)
-    for axis, gap in gaps_at_home(operand):
-        in_line = in_line & ~((~whole | gap) & (shape[axis] > 1))
+    for axis, _, in_line in axes_of_lines(gaps_at_home(operand), operand.extents, shape):
         narrower = _narrower_share(operand.axes[axis], operand.extents[axis], steps, extents)
         share = np.where(in_line & (shape[axis] > 1), narrower, share)
         lines = lines * np.where(in_line, 1, shape[axis])
-        whole = np.where(shape[axis] > 1, shape[axis] == operand.extents[axis], whole & (operand.extents[axis] == 1))
     return np.where(lines > 1, share * lines, 0.0) * operand.link.gapped_line_cycles
 
 
