@@ -2,6 +2,7 @@
 #include "tilewright/kernels/declarations.h"
 
 #include "tilewright/kernels/float_block.h"
+#include "tilewright/kernels/window.h"
 
 enum { X, WEIGHTS, BIAS, Y };
 enum { TAPS = Y, Y_OF_TAPS }; /* operands of a kernel that has some taps at a time */
@@ -104,39 +105,19 @@ static float *gather_taps(const struct conv *conv, float *to, const uint8_t *row
     return to;
 }
 
-/* The taps [first, end) of a kernel row that lie inside the input. */
-struct inside {
-    int32_t first;
-    int32_t end;
-};
-
-static struct inside taps_inside(const struct conv *conv, int32_t column)
-{
-    const struct tilewright_shape *x = conv->x;
-    const int32_t dilation = conv->attributes->dilations[1];
-    const int32_t end = x->origin[W] + x->extent[W];
-    struct inside inside = {0, conv->kernel[1]};
-    while (inside.first < inside.end && column + inside.first * dilation < x->origin[W]) {
-        inside.first++;
-    }
-    while (inside.end > inside.first && column + (inside.end - 1) * dilation >= end) {
-        inside.end--;
-    }
-    return inside;
-}
-
 /* Gathers one kernel row whose taps lie at one distance: zeros, what is inside, zeros. */
-static float *gather_row(const struct conv *conv, float *to, const uint8_t *row, int32_t column,
-                         const struct inside *inside)
+static float *gather_row(const struct conv *conv, float *to, const uint8_t *row,
+                         const struct tilewright_window *columns)
 {
     const struct tilewright_shape *x = conv->x;
     const int32_t lanes = conv->attributes->gather;
     const int32_t inputs = conv->inputs;
-    const int32_t first = column + inside->first * conv->attributes->dilations[1] - x->origin[W];
-    to = gather_zeros(to, lanes, inside->first * inputs);
+    const int32_t first =
+        columns->start + columns->first * conv->attributes->dilations[1] - x->origin[W];
+    to = gather_zeros(to, lanes, columns->first * inputs);
     to = gather_run(to, lanes, row + first * x->stride[W], conv->run_step,
-                    (inside->end - inside->first) * inputs);
-    return gather_zeros(to, lanes, (conv->kernel[1] - inside->end) * inputs);
+                    (columns->end - columns->first) * inputs);
+    return gather_zeros(to, lanes, (conv->kernel[1] - columns->end) * inputs);
 }
 
 /* Gathers all taps of one output position; if four positions are gathered together, into every
@@ -145,9 +126,9 @@ static TILEWRIGHT_NOINLINE void gather(const struct conv *conv, float *to, struc
 {
     const struct tilewright_conv_f32_attributes *attributes = conv->attributes;
     const struct tilewright_shape *x = conv->x;
-    const int32_t column = (conv->y->origin[W] + at.column) * attributes->strides[1] -
-                           attributes->pads[1] + conv->behind[1];
-    const struct inside inside = taps_inside(conv, column);
+    const struct tilewright_window columns = tilewright_window_at(
+        x, W, conv->y->origin[W] + at.column, attributes->strides[1],
+        attributes->pads[1] - conv->behind[1], conv->kernel[1], attributes->dilations[1]);
     int32_t row = (conv->y->origin[H] + at.row) * attributes->strides[0] - attributes->pads[0] +
                   conv->behind[0];
 
@@ -156,8 +137,8 @@ static TILEWRIGHT_NOINLINE void gather(const struct conv *conv, float *to, struc
             to = gather_zeros(to, attributes->gather, conv->kernel[1] * conv->inputs);
         } else {
             const uint8_t *from = conv->x_base + tilewright_axis_offset(x, H, row);
-            to = conv->run_step != 0 ? gather_row(conv, to, from, column, &inside)
-                                     : gather_taps(conv, to, from, column);
+            to = conv->run_step != 0 ? gather_row(conv, to, from, &columns)
+                                     : gather_taps(conv, to, from, columns.start);
         }
         row += attributes->dilations[0];
     }

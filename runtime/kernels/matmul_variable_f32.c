@@ -86,21 +86,17 @@ TILEWRIGHT_INLINE void add_taps(const struct matmul *matmul, float sum[4][4], co
     }
 }
 
-/* Adds all taps of a block of columns, all four of which exist if `beside` is COLUMNS_OF_B. */
+/* Adds all taps of a block of columns, all four of which exist if `beside` is COLUMNS_OF_B. Callers
+ * pass constants for `rows` and `beside`. */
 TILEWRIGHT_INLINE void add_products(const struct matmul *matmul, float sum[4][4],
                                     const uint8_t *a[4], const uint8_t *b[4], int32_t rows,
                                     enum beside beside)
 {
-    const int32_t b_tap = matmul->b_tap;
     int32_t tap = 0;
-    if (beside == TAPS_OF_B) {
-        for (; tap + 4 <= matmul->taps; tap += 4) {
-            add_four_taps(sum, a, b, b_tap, rows, TAPS_OF_B);
-        }
-    } else if (beside == COLUMNS_OF_B) {
-        for (; tap + 4 <= matmul->taps; tap += 4) {
-            add_four_taps(sum, a, b, b_tap, rows, COLUMNS_OF_B);
-        }
+    for (; beside != NOTHING && tap + 4 <= matmul->taps; tap += 4) {
+        add_four_taps(sum, a, b, matmul->b_tap, rows, beside);
+    }
+    if (beside == COLUMNS_OF_B) {
         TILEWRIGHT_UNROLL_4
         for (int32_t j = 1; j < 4; j++) {
             b[j] = b[0] + 4 * j;
@@ -190,7 +186,7 @@ TILEWRIGHT_INLINE void run_block(const struct matmul *matmul, struct block *bloc
     }
 }
 
-/* Rows of matrices of one row each. */
+/* Rows that the walk moves along: those of matrices of one row, and rows in rings. */
 static void run_rows(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
 {
     struct block block = {at[0], stride[0], at[1], at[2], stride[2]};
