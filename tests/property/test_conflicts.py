@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tilewright.base.errors import TilewrightError
 from tilewright.placement import Item, PoolLimit, Trail, model, place
+from tilewright.placement.greedy import place_one_by_one
+from tilewright.placement.native import extension, placed_in_first_pools
 from tilewright.placement.verify import verify_spots
 
+needs_extension = pytest.mark.skipif(extension() is None, reason="the exact search was not built")
 EFFORT = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 POOLS = [PoolLimit("near", 60, 4), PoolLimit("far", None, 4)]
 ALGORITHMS = ("exact", "greedy_by_size", "greedy_by_conflicts", "hill_climb")
@@ -92,6 +96,39 @@ def test_lifetimes_say_what_pairs_say(items: list[Item]) -> None:
 @given(problems(), st.sampled_from(ALGORITHMS))
 def test_placements_are_the_same(items: list[Item], algorithm: str) -> None:
     assert outcome(items, algorithm) == outcome(listed(items), algorithm)
+
+
+@needs_extension
+def test_units_are_placed_in_order_as_one_by_one() -> None:
+    """The C++ extension and Python, above neighbours and at the lowest offset: the same spots, where both answer."""
+    placed = 0
+
+    @EFFORT
+    @given(problems(), st.booleans(), st.booleans(), st.randoms(use_true_random=False))
+    def compare(items: list[Item], by_pairs: bool, above: bool, random: Random) -> None:
+        nonlocal placed
+        try:
+            problem = model.build_model(listed(items) if by_pairs else items, POOLS)
+        except TilewrightError:
+            return
+        assert problem.zones.degrees() == [len(neighbours) for neighbours in problem.zones]
+        order = random.sample(problem.units, len(problem.units))
+        found = placed_in_first_pools(problem, [unit.index for unit in order], above=above)
+        if found is None:
+            return
+        placed += len(found) > 2
+        assert found == place_one_by_one(problem, order, above=above)
+
+    compare()
+    assert placed > 40
+
+
+@needs_extension
+def test_an_order_that_lacks_a_unit_is_refused() -> None:
+    native = extension()
+    assert native is not None
+    with pytest.raises(ValueError, match="each unit once"):
+        native.place_alive([4, 4], [1, 1], [0, 0], [0, 0], [1, 1], [], [], [], [0, 0], False)
 
 
 def overlaps(problem: model.Model, spots: Sequence[tuple[int, int]]) -> bool:

@@ -79,8 +79,8 @@ def test_reinsertion_of_a_single_unit_takes_nodes() -> None:
     assert native is not None
     begins, ends, sizes = units(seed=4, longest=200)
     count = len(sizes)
-    unaligned = [1] * count, [0] * count, [-1] * count
-    answer = native.solve_alive(sizes, *unaligned, begins, ends, [], [], [], -1, True, 1, 0, None)
+    unaligned, free = ([1] * count, [0] * count), [-1] * count
+    answer = native.solve_alive(sizes, *unaligned, begins, ends, [], [], [], free, -1, True, 1, 0, None)
     assert answer[2] > answer[3], "first fit does not reach the bound"
     assert 1 <= answer[4] <= 3
 
@@ -111,9 +111,9 @@ def test_reinsertion_keeps_listed_zones_and_alignments() -> None:
     count = len(sizes)
     moduli = [16 if unit % 10 == 0 else 1 for unit in range(count)]
     zones = [part for unit in range(0, count - 1, 10) for part in (unit, unit + 1, -3_000, 3_000)]
-    rest = [0] * count, [-1] * count
+    residues, free = [0] * count, [-1] * count
     first, after = (
-        native.solve_alive(sizes, moduli, *rest, begins, ends, [], zones, [], -1, True, nodes, 0, None)
+        native.solve_alive(sizes, moduli, residues, begins, ends, [], zones, [], free, -1, True, nodes, 0, None)
         for nodes in (0, 300_000)
     )
     assert after[2] < first[2]
@@ -148,8 +148,8 @@ def test_an_answer_without_nodes_is_as_low_as_first_fit_by_size(seed: int) -> No
     assert native is not None
     begins, ends, sizes = (values[:2_000] for values in units(seed, longest=6_000))
     moduli = [16 if seed and unit % 3 == 0 else 1 for unit in range(len(sizes))]
-    rest = [0] * len(sizes), [-1] * len(sizes)
-    peak = native.solve_alive(sizes, moduli, *rest, begins, ends, [], [], [], -1, True, 0, 0, None)[2]
+    residues, free = [0] * len(sizes), [-1] * len(sizes)
+    peak = native.solve_alive(sizes, moduli, residues, begins, ends, [], [], [], free, -1, True, 0, 0, None)[2]
     assert peak <= first_fit_by_size(begins, ends, sizes, moduli)
 
 

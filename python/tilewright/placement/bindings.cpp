@@ -4,6 +4,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "pool.hpp"
@@ -90,10 +92,30 @@ tilewright::Problem make_problem(const List &sizes, const List &moduli, const Li
     return problem;
 }
 
+std::tuple<List, Bytes> place_alive(const List &sizes, const List &moduli, const List &residues,
+                                    const List &begins, const List &ends, const List &pairs,
+                                    const List &zones, const List &free,
+                                    const std::vector<int> &order, bool above)
+{
+    tilewright::Lives lives = make_lives(sizes, begins, ends, pairs, zones, free);
+    const List fixed(sizes.size(), -1);
+    lives.problem = make_problem(sizes, moduli, residues, fixed, pairs, zones);
+    std::vector<int> sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    List all(sizes.size());
+    std::iota(all.begin(), all.end(), 0);
+    if (!std::equal(sorted.begin(), sorted.end(), all.begin(), all.end())) {
+        throw nb::value_error("an order has each unit once");
+    }
+    const tilewright::Layout layout = tilewright::placed_in_order(
+        lives, order, above ? tilewright::Where::kAbove : tilewright::Where::kLowest);
+    return {layout.offsets, layout.peak};
+}
+
 std::tuple<int, List, Bytes, Bytes, std::int64_t>
-solve_alive(const List &sizes, const List &moduli, const List &residues, const List &fixed,
-            const List &begins, const List &ends, const List &pairs, const List &zones,
-            const List &free, Bytes limit, bool minimise, std::int64_t nodes, std::uint64_t seed,
+solve_alive(const List &sizes, const List &moduli, const List &residues, const List &begins,
+            const List &ends, const List &pairs, const List &zones, const List &free,
+            const List &fixed, Bytes limit, bool minimise, std::int64_t nodes, std::uint64_t seed,
             nb::object progress)
 {
     tilewright::Lives lives = make_lives(sizes, begins, ends, pairs, zones, free);
@@ -127,4 +149,8 @@ NB_MODULE(_exact, module)
                nb::arg("minimise"), nb::arg("nodes"), nb::arg("seed"), nb::arg("progress").none(),
                "Returns (verdict, offsets, peak, bound, nodes); verdict 0 fits, 1 does not fit "
                "(proved), 2 budget.");
+    module.def("place_alive", &place_alive, nb::arg("sizes"), nb::arg("moduli"),
+               nb::arg("residues"), nb::arg("begins"), nb::arg("ends"), nb::arg("pairs"),
+               nb::arg("zones"), nb::arg("free"), nb::arg("order"), nb::arg("above"),
+               "Places units in turn, lowest or above their neighbours; returns (offsets, peak).");
 }

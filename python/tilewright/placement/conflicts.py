@@ -73,6 +73,16 @@ class Conflicts:
             self._kept[unit] = found
         return found
 
+    def degrees(self) -> list[int]:
+        """For each unit the number of its neighbours; all at once where no list of neighbours is needed for that."""
+        if any(self.listed) or len(set(self._pools)) > 1:
+            return [len(neighbours) for neighbours in self]
+        begins, ends = np.array(self.lives, np.int64).reshape(-1, 2).T
+        begun = np.searchsorted(self._begins, ends, "left")
+        ended = np.searchsorted(np.sort(self._ends), begins, "right")
+        found: list[int] = np.where(begins < ends, begun - ended - 1, 0).tolist()
+        return found
+
     def between(self, unit: int, other: int) -> tuple[Zone, ...]:
         """The zones of one pair; empty if the units may share bytes."""
         if other in self.listed[unit]:

@@ -97,7 +97,7 @@ class LiveDecoder
     {
     }
 
-    Layout decode(const std::vector<int> &order)
+    Layout decode(const std::vector<int> &order, Where where = Where::kLowest)
     {
         const Problem &problem = lives_.problem;
         layout_.offsets.assign(problem.units.size(), -1);
@@ -111,7 +111,7 @@ class LiveDecoder
         }
         for (int u : order) {
             if (problem.units[u].fixed < 0) {
-                put(u, lowest(u));
+                put(u, where == Where::kLowest ? lowest(u) : above(u));
             }
         }
         return layout_;
@@ -169,6 +169,23 @@ class LiveDecoder
 
     Bytes lowest(int unit)
     {
+        collect_listed(unit);
+        return occupied_.lowest(unit, lives_.problem.units[unit], taken_);
+    }
+
+    Bytes above(int unit)
+    {
+        collect_listed(unit);
+        Bytes end = occupied_.highest(unit);
+        for (const Zone &zone : taken_) {
+            end = std::max(end, zone.high);
+        }
+        return align_up(lives_.problem.units[unit], end);
+    }
+
+    // Writes to `taken_` what the placed neighbours forbid that are not in `occupied_`.
+    void collect_listed(int unit)
+    {
         const Unit &u = lives_.problem.units[unit];
         taken_.clear();
         for (const Neighbour &neighbour : u.neighbours) {
@@ -185,7 +202,6 @@ class LiveDecoder
                 taken_.push_back({at - u.size, at + lives_.problem.units[other].size});
             }
         });
-        return occupied_.lowest(unit, u, taken_);
     }
 
     const Lives &lives_;
@@ -304,6 +320,11 @@ LiveFit first_fit_by_lives(const Lives &lives)
         }
     }
     return best;
+}
+
+Layout placed_in_order(const Lives &lives, const std::vector<int> &order, Where where)
+{
+    return LiveDecoder(lives).decode(order, where);
 }
 
 } // namespace tilewright

@@ -31,4 +31,10 @@ struct LiveFit {
 };
 LiveFit first_fit_by_lives(const Lives &lives);
 
+// Where a unit goes: to the lowest offset that is free, or above all neighbours that are placed.
+enum class Where { kLowest, kAbove };
+
+// Each unit of `order` in turn; none is fixed.
+Layout placed_in_order(const Lives &lives, const std::vector<int> &order, Where where);
+
 } // namespace tilewright

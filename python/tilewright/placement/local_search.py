@@ -40,7 +40,7 @@ def tetris_co_opt(model: Model, goal: int, nodes: int, seed: int) -> list[Spot |
 
 def _rounds(model: Model, nodes: int) -> int:
     """How many orders a budget lasts for: placing each unit once looks at all neighbours of all units."""
-    return VISITS_PER_NODE * nodes // max(sum(map(len, model.zones)), 1)
+    return VISITS_PER_NODE * nodes // max(sum(model.zones.degrees()), 1)
 
 
 def _climb(model: Model, decode: Decoder, goal: int, rounds: int, random: Random) -> list[Spot | None]:

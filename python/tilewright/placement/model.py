@@ -198,6 +198,8 @@ def _index(items: Sequence[Item], pools: Sequence[PoolLimit]) -> dict[str, Item]
 
 def _clusters(items: Sequence[Item], by_name: Mapping[str, Item]) -> list[list[tuple[Item, int]]]:
     """Clusters of items joined by ``at_offset``, each item with its distance from the cluster's lowest item."""
+    if all(item.at_offset is None for item in items):
+        return [[(item, 0)] for item in items]
     roots: dict[str, tuple[str, int]] = {}
     for item in items:
         path: list[str] = []

@@ -76,20 +76,10 @@ def search_pool(
     if native is None:
         return None
     units = sorted(units)
-    number = {u: i for i, u in enumerate(units)}
-    chosen = [model.units[u] for u in units]
-    pairs, zones, free = _listed(model, units, number)
-    lives = [model.zones.lives[u] for u in units]
+    fixed = [model.units[u].fixed for u in units]
     verdict, offsets, peak, bound, _ = native.solve_alive(
-        [unit.size for unit in chosen],
-        [unit.modulus for unit in chosen],
-        [unit.residue for unit in chosen],
-        [-1 if unit.fixed is None else unit.fixed for unit in chosen],
-        [begin for begin, _ in lives],
-        [end for _, end in lives],
-        pairs,
-        zones,
-        free,
+        *_problem(model, units),
+        [-1 if offset is None else offset for offset in fixed],
         -1 if limit is None else limit,
         minimise,
         nodes,
@@ -97,6 +87,47 @@ def search_pool(
         progress,
     )
     return Search(Verdict(verdict), dict(zip(units, offsets, strict=True)), peak, bound)
+
+
+def placed_in_first_pools(model: Model, order: Sequence[int], *, above: bool) -> list[tuple[int, int]] | None:
+    """Each unit in turn in the first pool of its list: (pool, offset) of all, in the order of the model.
+
+    Args:
+        model: units, none of which is fixed, and the differences that their offsets must avoid.
+        order: numbers of all units.
+        above: whether a unit goes above its neighbours that are placed, else to the lowest free offset.
+
+    None where a first pool is too small for what comes to it, a unit is fixed, or the extension is missing.
+    """
+    native = extension()
+    if native is None or any(unit.fixed is not None for unit in model.units):
+        return None
+    spots = [(unit.pools[0], 0) for unit in model.units]
+    for pool in {pool for pool, _ in spots}:
+        units = [unit.index for unit in model.units if unit.pools[0] == pool]
+        number = {u: i for i, u in enumerate(units)}
+        turns = [number[u] for u in order if u in number]
+        offsets, peak = native.place_alive(*_problem(model, units), turns, above)
+        limit = model.limit(pool)
+        if limit is not None and peak > limit:
+            return None
+        for u, offset in zip(units, offsets, strict=True):
+            spots[u] = (pool, offset)
+    return spots
+
+
+def _problem(model: Model, units: Sequence[int]) -> tuple[list[int], ...]:
+    """Sizes, alignments, lifetimes and listed pairs of ``units``, ascending, as both functions of the module ask."""
+    chosen = [model.units[u] for u in units]
+    lives = [model.zones.lives[u] for u in units]
+    return (
+        [unit.size for unit in chosen],
+        [unit.modulus for unit in chosen],
+        [unit.residue for unit in chosen],
+        [begin for begin, _ in lives],
+        [end for _, end in lives],
+        *_listed(model, units, {u: i for i, u in enumerate(units)}),
+    )
 
 
 def _listed(model: Model, units: Sequence[int], number: Mapping[int, int]) -> tuple[list[int], list[int], list[int]]:

@@ -108,6 +108,22 @@ Bytes Occupied::lowest(int unit, const Unit &shape, std::vector<Zone> &zones)
     return lowest_beside(shape);
 }
 
+Bytes Occupied::highest(int unit)
+{
+    Bytes end = 0;
+    const auto raise = [&end](const std::vector<Range> &list) {
+        end = list.empty() ? end : std::max(end, list.back().end);
+    };
+    tree_.nodes_of(begins_[unit], ends_[unit], nodes_);
+    for (std::size_t node : nodes_) {
+        raise(within_[node].list());
+        for (std::size_t up = node / 2; up > 0; up /= 2) {
+            raise(here_[up].list());
+        }
+    }
+    return end;
+}
+
 // Writes the zones of an offset as ranges that a unit of `size` bytes must miss.
 void Occupied::merge(Bytes size, std::vector<Zone> &zones)
 {

@@ -66,6 +66,8 @@ class Occupied
     // The lowest offset for the unit that neither the bytes of units that live when it does nor
     // `zones`, which are sorted and merged on the way, forbid.
     Bytes lowest(int unit, const Unit &shape, std::vector<Zone> &zones);
+    // The end of the highest placed unit that lives when the unit does; 0 if there is none.
+    Bytes highest(int unit);
 
   private:
     using Range = Ranges::Range;
