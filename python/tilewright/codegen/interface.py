@@ -11,7 +11,7 @@ from tilewright.base.c_names import in_comment
 from tilewright.codegen.buffers import Storage
 from tilewright.codegen.literals import float_literal
 from tilewright.plan import InterfaceTensor
-from tilewright.plan.required_values import given_link
+from tilewright.plan.required_values import given_link, is_compared
 
 C_TYPES = {
     "float32": "float",
@@ -113,7 +113,7 @@ def interface_texts(storage: Storage, items: tuple[InterfaceTensor, ...], direct
             InterfaceText(
                 identifier=item.identifier,
                 macro=f"{storage.prefix}_{direction}_{item.identifier}".upper(),
-                comment=f"{direction.capitalize()} '{in_comment(item.name)}', {item.dtype}",
+                comment=f"{direction.capitalize()} '{in_comment(item.name)}', {item.dtype}{_only(item, storage)}",
                 c_type=C_TYPES[item.dtype],
                 extents="".join(f"[{extent}]" for extent in _as_given(item)) or "scalar",
                 size_bytes=prod(item.shape) * int(np.dtype(item.dtype).itemsize),
@@ -133,6 +133,14 @@ def interface_texts(storage: Storage, items: tuple[InterfaceTensor, ...], direct
             )
         )
     return texts
+
+
+def _only(item: InterfaceTensor, storage: Storage) -> str:
+    """What a header says of an input that may have one value only."""
+    if not item.required:
+        return ""
+    unseen = "" if is_compared(storage.plan) else " (not compared: more than one link from the core)"
+    return f", always {{{', '.join(map(str, item.required))}}}{unseen}"
 
 
 def _as_given(item: InterfaceTensor) -> tuple[int, ...]:
@@ -177,7 +185,7 @@ def signature(storage: Storage, inputs: list[InterfaceText], outputs: list[Inter
         required=tuple(
             Required(_elements(item), item.required, f"given_{item.identifier}", item.c_type, given_link(storage.plan))
             for item in inputs
-            if item.required
+            if item.required and is_compared(storage.plan)
         ),
     )
 

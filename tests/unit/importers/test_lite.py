@@ -186,7 +186,17 @@ def test_another_value_of_an_input_that_decides_shapes_is_refused(tmp_path: Path
     artifacts = compile_model(build_options(("test", values)))
     assert artifacts.plan.inputs[0].required == (2, 6, 10, 3)
     source = dict(artifacts.files)["net.c"]
+    assert ", int32, always {2, 6, 10, 3} */" in str(dict(artifacts.files)["net.h"])
     assert "[1] != 6) {\n        return NET_BAD_ARGUMENT;" in (source if isinstance(source, str) else source.decode())
+
+
+def test_an_input_beyond_two_links_is_not_compared(tmp_path: Path) -> None:
+    """The core of l3-chain reads l1 only, and inputs come from l3 by way of l2."""
+    values = {"model": written("transposed", tmp_path), "platform": "l3-chain", "name": "net", "static_pools": True}
+    files = dict(compile_model(build_options(("test", values))).files)
+    source, header = (str(files[name]) for name in ("net.c", "net.h"))
+    assert "[1] != 6" not in source
+    assert "always {2, 6, 10, 3} (not compared: more than one link from the core)" in header
 
 
 def test_links_count_the_copies_of_inputs_that_decide_shapes(tmp_path: Path) -> None:
