@@ -2,6 +2,7 @@
 #include "tilewright/kernels/declarations.h"
 
 #include "tilewright/kernels/integer_core.h"
+#include "tilewright/kernels/largest_bytes.h"
 
 #if defined(__ARM_FEATURE_MVE)
 #include <arm_mve.h>
@@ -201,6 +202,12 @@ static uint8_t *pixel(const struct tilewright_view *y, int32_t n, int32_t oh, in
            (ptrdiff_t)(ow - shape->origin[WIDTH]) * shape->stride[WIDTH];
 }
 
+static TILEWRIGHT_NOINLINE int32_t largest_beside(const struct tilewright_byte_taps *taps,
+                                                  int32_t channels, int32_t flip, uint8_t *to)
+{
+    return tilewright_largest_bytes(*taps, channels, flip, to);
+}
+
 /* Computes all channels of one pixel of a maximum pooling. */
 static void maximum(const struct tilewright_max_pool_integer_attributes *a,
                     const struct tilewright_view *operands, uint32_t flags, int32_t n, int32_t oh,
@@ -216,7 +223,25 @@ static void maximum(const struct tilewright_max_pool_integer_attributes *a,
     const uint8_t *first = tilewright_row(&operands[X], HEIGHT, rows.rows.first) + offset;
     uint8_t *to = pixel(&operands[Y], n, oh, ow);
 
-    for (int32_t c = out->extent[CHANNEL]; c > 0; c--) {
+    int32_t c = out->extent[CHANNEL];
+    if (in->stride[CHANNEL] == 1 && out->stride[CHANNEL] == 1) {
+        const ptrdiff_t ring_bytes = (ptrdiff_t)in->ring_rows * in->stride[HEIGHT];
+        const struct tilewright_byte_taps taps = {
+            .first = first,
+            .rows = rows.rows.taps,
+            .columns = rows.columns.taps,
+            .row_bytes = rows.pitch,
+            .column_bytes = rows.step,
+            .ring_end = operands[X].base + offset + ring_bytes,
+            .ring_bytes = ring_bytes,
+        };
+        const int32_t done = largest_beside(&taps, c, rows.flip, to);
+        to += done;
+        first += done;
+        offset += done;
+        c -= done;
+    }
+    for (; c > 0; c--) {
         *to = (uint8_t)largest(&rows, first, offset);
         to += out->stride[CHANNEL];
         first += in->stride[CHANNEL];

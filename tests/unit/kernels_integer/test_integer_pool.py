@@ -19,6 +19,7 @@ GEOMETRIES = {
     "uneven": {"kernel": (3, 2), "strides": (2, 1), "pads": (2, 0, 1, 1)},
     "dilated": {"kernel": (2, 3), "dilations": (3, 2), "pads": (1, 2, 1, 2)},
     "global": {"kernel": (9, 7)},
+    "many channels": {"x": (1, 23, 6, 5), "kernel": (3, 2), "strides": (2, 2), "pads": (1, 0, 1, 1)},
     "rows": {"x": (2, 3, 12), "kernel": (4,), "strides": (2,), "pads": (1, 2)},
 }
 STEPS = ({}, {"c": 2, "oh": 2, "ow": 1})
