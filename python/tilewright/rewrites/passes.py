@@ -18,6 +18,7 @@ from tilewright.rewrites.longer_windows import with_slide
 from tilewright.rewrites.needed_positions import only_needed_positions
 from tilewright.rewrites.normalizations import name_normalizations
 from tilewright.rewrites.powers import expand_powers
+from tilewright.rewrites.product_sums import join_products_and_sums
 from tilewright.rewrites.repeats import name_repeats
 from tilewright.rewrites.scaling import fold_scaling
 from tilewright.rewrites.upright import upright
@@ -57,6 +58,7 @@ def optimise(
     graph = fold_pads(graph)
     graph = eliminate_views(graph)
     graph = drop_dead_channels(graph)
+    graph = join_products_and_sums(graph)
     graph = only_needed_positions(graph, fed)
     if fed:
         graph = with_feed(upright(with_slide(graph, slide)), fed)

@@ -90,7 +90,7 @@ def test_factors_of_channels_are_no_factors_of_lines_of_that_length(tmp_path, sh
     net = Network()
     scale, offset = net.weights(shape[1]), net.weights(shape[1])
     net.node("InstanceNormalization", net.input("x", list(shape)), scale, offset, output="y")
-    assert operators(assert_equal_to_runtime(tmp_path, net.model("y")))["Mul"] == 1
+    assert operators(assert_equal_to_runtime(tmp_path, net.model("y")))["MulAdd"] == 1
 
 
 def group_normalization_of_keras(net, axes):
@@ -109,8 +109,7 @@ def test_group_normalization_of_keras(tmp_path):
     assert {name: count for name, count in counts.items() if name != "Reshape"} == {
         "Conv": 1,
         "LayerNormalization": 1,
-        "Mul": 1,
-        "Add": 1,
+        "MulAdd": 1,
         "Neg": 1,
     }
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from tilewright.graph import Graph, Node
 from tilewright.kernels.float_common import ClampF32, clamp_attributes, float_clamp
 from tilewright.kernels.kernel import Declaration, KernelChoice
-from tilewright.kernels.scalar.elementwise_float import clamped_elementwise, clamping_kernel
+from tilewright.kernels.scalar.elementwise_float import Broadcasting, broadcasting_elementwise
 
-_KERNELS = {
-    "Add": clamping_kernel("add_f32", ClampF32, 10.0, 5.5),
-    "Sub": clamping_kernel("sub_f32", ClampF32, 10.0, 5.5),
-    "Mul": clamping_kernel("mul_f32", ClampF32, 10.0, 5.5),
-    "Div": clamping_kernel("div_f32", ClampF32, 28.0, 23.5),
+_COSTS = {
+    "Add": Broadcasting("add_f32", 10.0, 5.5),
+    "Sub": Broadcasting("sub_f32", 10.0, 5.5),
+    "Mul": Broadcasting("mul_f32", 10.0, 5.5),
+    "Div": Broadcasting("div_f32", 28.0, 23.5),
 }
 
 
@@ -20,9 +20,10 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     clamp = float_clamp(node, graph)
     if clamp is None:
         return ()
-    return (clamped_elementwise(node, graph, _KERNELS[node.operator], clamp_attributes(clamp), clamp),)
+    return (broadcasting_elementwise(node, graph, _COSTS[node.operator], clamp_attributes(clamp)),)
 
 
 DECLARATION = Declaration(
-    operators=dict.fromkeys(_KERNELS, choices), kernels=tuple(item.bounded for item in _KERNELS.values())
+    operators=dict.fromkeys(_COSTS, choices),
+    kernels=tuple(costs.kernel(ClampF32(), repeats=False) for costs in _COSTS.values()),
 )

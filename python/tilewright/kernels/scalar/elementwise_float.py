@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
+from math import inf
 
 from tilewright.graph import Clamp, Graph, Node
 from tilewright.kernels.c_structs import PREFIX, CStruct
-from tilewright.kernels.float_common import ClampF32, clamp_attributes, per_point, trailing_operand
-from tilewright.kernels.kernel import Kernel, KernelChoice, elementwise_over_tensors
+from tilewright.kernels.float_common import CALL_CYCLES, ClampF32, clamp_attributes, per_point, points, trailing_operand
+from tilewright.kernels.kernel import CyclesOf, Kernel, KernelChoice, TileSteps, elementwise_over_tensors
 from tilewright.operators.elementwise import nest as elementwise_nest
 from tilewright.operators.operator import NestOf
+
+_ROW_CYCLES = 60.0
+_RAISED_CYCLES = 3.0
+"""Cycles of a row besides its elements, and of the lower bound of an element that has no upper one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +49,57 @@ def clamping_kernel(
 
 
 def clamped_elementwise(node: Node, graph: Graph, kernels: Clamping, attributes: CStruct, clamp: Clamp) -> KernelChoice:
-    """``elementwise`` for a kernel with a clamp.
+    """``elementwise`` for a kernel with a clamp."""
+    is_light = clamp_attributes(clamp) == ClampF32()
+    return elementwise(node, graph, kernels.unbounded if is_light else kernels.bounded, attributes)
 
-    What is read again for other rows, as a factor for each channel is, makes rows short: they cost what a clamp costs.
+
+@dataclass(frozen=True, slots=True)
+class Broadcasting:
+    """The cost of a C function over operands that broadcast, whose attributes are bounds of its results.
+
+    Attributes:
+        stem: the symbol behind ``tilewright_``, and the name of the file.
+        bounded: cycles of an element with an upper bound.
+        light: the same without one, where elements lie side by side.
     """
-    choice = elementwise(node, graph, kernels.bounded, attributes)
-    is_light = clamp_attributes(clamp) == ClampF32() and not _repeats_rows(choice)
-    return replace(choice, kernel=kernels.unbounded) if is_light else choice
+
+    stem: str
+    bounded: float
+    light: float
+
+    def kernel(self, clamp: ClampF32, *, repeats: bool) -> Kernel:
+        """The kernel for results with these bounds; ``repeats``: an operand is read again for each row."""
+        if clamp.maximum != inf:
+            return _broadcasting_kernel(self.stem, self.bounded, repeats=repeats)
+        raised = _RAISED_CYCLES if clamp.minimum != -inf else 0.0
+        return _broadcasting_kernel(self.stem, self.light + raised, repeats=repeats)
+
+
+def broadcasting_elementwise(node: Node, graph: Graph, costs: Broadcasting, clamp: ClampF32) -> KernelChoice:
+    """``elementwise`` for a function over operands that broadcast."""
+    choice = elementwise(node, graph, costs.kernel(clamp, repeats=False), clamp)
+    order = graph.tensor(node.outputs[0]).order
+    if not order or not any(f"d{order[-1]}" in names for names in _partial(choice)):
+        return choice
+    return replace(choice, kernel=costs.kernel(clamp, repeats=True))
+
+
+@cache
+def _broadcasting_kernel(stem: str, element_cycles: float, *, repeats: bool) -> Kernel:
+    kernel = elementwise_kernel(stem, ClampF32, element_cycles)
+    return replace(kernel, cycles=_with_rows(element_cycles)) if repeats else kernel
+
+
+def _with_rows(element_cycles: float) -> CyclesOf:
+    """Cycles where rows are as long as the operand that is read again for each."""
+
+    def cycles(choice: KernelChoice, steps: TileSteps) -> float:
+        elements = points(choice.nest, steps)
+        row = min(points(choice.nest, steps, names) for names in _partial(choice))
+        return CALL_CYCLES + elements * element_cycles + elements / row * _ROW_CYCLES
+
+    return cycles
 
 
 def elementwise(
@@ -69,8 +119,8 @@ def elementwise(
     )
 
 
-def _repeats_rows(choice: KernelChoice) -> bool:
-    """Whether an operand moves along some of the long dimensions of the output, but not along all."""
+def _partial(choice: KernelChoice) -> list[set[str]]:
+    """By operand the long dimensions of the output along which it moves, if it moves along some of them, not all."""
     long = {dimension.name for dimension in choice.nest.dimensions if dimension.extent > 1}
     moves = ({name for axis in operand.axes for name, _ in axis.terms} & long for operand in choice.reads)
-    return any(0 < len(names) < len(long) for names in moves)
+    return [names for names in moves if 0 < len(names) < len(long)]

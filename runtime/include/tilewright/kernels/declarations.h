@@ -976,6 +976,9 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_reshape_attributes) == 52,
 void tilewright_reshape(const struct tilewright_reshape_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+void tilewright_mul_add_f32(const struct tilewright_clamp_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 /* Operands: x, scale, the bias if there is one, y, with six axes; the last one is whole in every
  * tile. */
 struct tilewright_norm_f32_attributes {
