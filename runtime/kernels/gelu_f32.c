@@ -49,35 +49,17 @@ TILEWRIGHT_INLINE float approximate(float x, const float *parameters)
                                      tilewright_float_add(tilewright_float_constant(1.0f), power));
 }
 
-/* y = f(x), clamped only where a Clip follows: without an FPU two comparisons take as long as a
- * product. Callers pass a constant for `f`. */
-TILEWRIGHT_INLINE void row(uint8_t *const *at, const int32_t *stride, int32_t count,
-                           const struct tilewright_clamp_f32_attributes *attributes,
-                           tilewright_function_1 f)
-{
-    const uint8_t *x = at[0];
-    uint8_t *y = at[1];
-    const int clamps = attributes->minimum > -INFINITY || attributes->maximum < INFINITY;
-    for (; count > 0; count--) {
-        float value = f(tilewright_load_f32(x), NULL);
-        if (clamps) {
-            value = tilewright_clamp(value, attributes->minimum, attributes->maximum);
-        }
-        tilewright_store_f32(y, value);
-        x += stride[0];
-        y += stride[1];
-    }
-}
-
 static void exact_row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
 {
-    row(at, stride, count, context, exact);
+    const struct tilewright_clamp_f32_attributes *clamp = context;
+    tilewright_heavy_row(at, stride, count, exact, NULL, clamp->minimum, clamp->maximum);
 }
 
 static void approximate_row(uint8_t *const *at, const int32_t *stride, int32_t count,
                             const void *context)
 {
-    row(at, stride, count, context, approximate);
+    const struct tilewright_clamp_f32_attributes *clamp = context;
+    tilewright_heavy_row(at, stride, count, approximate, NULL, clamp->minimum, clamp->maximum);
 }
 
 void tilewright_gelu_f32(const struct tilewright_clamp_f32_attributes *attributes,

@@ -64,7 +64,7 @@ _KERNELS = {
     "HardSwish": clamping_kernel("hard_swish_f32", ClampF32, 14.3, 8.4),
     "Sigmoid": clamping_kernel("sigmoid_f32", ClampF32, 34.0),
     "Tanh": clamping_kernel("tanh_f32", ClampF32, 33.0),
-    "Swish": clamping_kernel("swish_f32", AlphaF32, 29.0),
+    "Swish": clamping_kernel("swish_f32", AlphaF32, 24.3),
 }
 
 DECLARATION = Declaration(

@@ -52,6 +52,27 @@ TILEWRIGHT_INLINE void tilewright_light_row(uint8_t *const *at, const int32_t *s
     }
 }
 
+/* tilewright_unary_row for a function of many instructions, clamped only where a Clip follows:
+ * without an FPU two comparisons take as long as a product. */
+TILEWRIGHT_INLINE void tilewright_heavy_row(uint8_t *const *at, const int32_t *stride,
+                                            int32_t count, tilewright_function_1 f,
+                                            const float *parameters, float minimum, float maximum)
+{
+    const uint8_t *x = at[0];
+    uint8_t *y = at[1];
+    const float largest = 3.4028234e38f;
+    const int clamps = minimum >= -largest || maximum <= largest;
+    for (; count > 0; count--) {
+        float value = f(tilewright_load_f32(x), parameters);
+        if (clamps) {
+            value = tilewright_clamp(value, minimum, maximum);
+        }
+        tilewright_store_f32(y, value);
+        x += stride[0];
+        y += stride[1];
+    }
+}
+
 /* tilewright_binary_row where all elements lie side by side and have no upper bound. Callers pass a
  * constant for `raises`: whether there is a lower one. */
 TILEWRIGHT_INLINE void tilewright_binary_beside(uint8_t *const *at, int32_t count,
