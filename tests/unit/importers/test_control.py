@@ -76,7 +76,7 @@ LOOP = """g (float[4] x) => (float[4] last, float[N,4] all) {
 def test_loops_unroll_until_count_or_condition_end_them(tmp_path, trips, limit, runs):
     text = LOOP.replace("TRIPS", str(trips)).replace("LIMIT", str(limit))
     graph = check(tmp_path, text, x=values(2, 4))
-    assert operators(graph)["Mul"] == runs
+    assert operators(graph)["MulAdd"] == runs
 
 
 def test_bodies_in_bodies_read_what_is_around_them(tmp_path):

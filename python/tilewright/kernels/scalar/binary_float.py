@@ -25,5 +25,5 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 DECLARATION = Declaration(
     operators=dict.fromkeys(_COSTS, choices),
-    kernels=tuple(costs.kernel(ClampF32(), repeats=False) for costs in _COSTS.values()),
+    kernels=tuple(costs.kernel(ClampF32()) for costs in _COSTS.values()),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import takewhile
 from math import inf
 
 from tilewright.graph import Clamp, Graph, Node
@@ -68,36 +69,33 @@ class Broadcasting:
     bounded: float
     light: float
 
-    def kernel(self, clamp: ClampF32, *, repeats: bool) -> Kernel:
-        """The kernel for results with these bounds; ``repeats``: an operand is read again for each row."""
+    def kernel(self, clamp: ClampF32, row: tuple[str, ...] = ()) -> Kernel:
+        """The kernel for results with these bounds; ``row``: the dimensions of a row, if an operand is read again."""
         if clamp.maximum != inf:
-            return _broadcasting_kernel(self.stem, self.bounded, repeats=repeats)
+            return _broadcasting_kernel(self.stem, self.bounded, row)
         raised = _RAISED_CYCLES if clamp.minimum != -inf else 0.0
-        return _broadcasting_kernel(self.stem, self.light + raised, repeats=repeats)
+        return _broadcasting_kernel(self.stem, self.light + raised, row)
 
 
 def broadcasting_elementwise(node: Node, graph: Graph, costs: Broadcasting, clamp: ClampF32) -> KernelChoice:
     """``elementwise`` for a function over operands that broadcast."""
-    choice = elementwise(node, graph, costs.kernel(clamp, repeats=False), clamp)
-    order = graph.tensor(node.outputs[0]).order
-    if not order or not any(f"d{order[-1]}" in names for names in _partial(choice)):
-        return choice
-    return replace(choice, kernel=costs.kernel(clamp, repeats=True))
+    choice = elementwise(node, graph, costs.kernel(clamp), clamp)
+    row = _repeated_row(choice, graph.tensor(node.outputs[0]).order)
+    return replace(choice, kernel=costs.kernel(clamp, row)) if row else choice
 
 
 @cache
-def _broadcasting_kernel(stem: str, element_cycles: float, *, repeats: bool) -> Kernel:
+def _broadcasting_kernel(stem: str, element_cycles: float, row: tuple[str, ...]) -> Kernel:
     kernel = elementwise_kernel(stem, ClampF32, element_cycles)
-    return replace(kernel, cycles=_with_rows(element_cycles)) if repeats else kernel
+    return replace(kernel, cycles=_with_rows(element_cycles, row)) if row else kernel
 
 
-def _with_rows(element_cycles: float) -> CyclesOf:
-    """Cycles where rows are as long as the operand that is read again for each."""
+def _with_rows(element_cycles: float, row: tuple[str, ...]) -> CyclesOf:
+    """Cycles where each row over the dimensions ``row`` is a loop of its own."""
 
     def cycles(choice: KernelChoice, steps: TileSteps) -> float:
         elements = points(choice.nest, steps)
-        row = min(points(choice.nest, steps, names) for names in _partial(choice))
-        return CALL_CYCLES + elements * element_cycles + elements / row * _ROW_CYCLES
+        return CALL_CYCLES + elements * element_cycles + elements / points(choice.nest, steps, row) * _ROW_CYCLES
 
     return cycles
 
@@ -119,8 +117,13 @@ def elementwise(
     )
 
 
-def _partial(choice: KernelChoice) -> list[set[str]]:
-    """By operand the long dimensions of the output along which it moves, if it moves along some of them, not all."""
-    long = {dimension.name for dimension in choice.nest.dimensions if dimension.extent > 1}
-    moves = ({name for axis in operand.axes for name, _ in axis.terms} & long for operand in choice.reads)
-    return [names for names in moves if 0 < len(names) < len(long)]
+def _repeated_row(choice: KernelChoice, order: tuple[int, ...]) -> tuple[str, ...]:
+    """The dimensions, innermost first, of the longest row that no operand repeats within; empty if none repeats.
+
+    Example: y [n, c, h, w] in the order n, h, w, c, and a factor for each channel: ("d1",).
+    """
+    extents = {dimension.name: dimension.extent for dimension in choice.nest.dimensions}
+    inwards = [f"d{axis}" for axis in reversed(order) if extents[f"d{axis}"] > 1]
+    moves = ({name for axis in operand.axes for name, _ in axis.terms} & set(inwards) for operand in choice.reads)
+    rows = (tuple(takewhile(names.__contains__, inwards)) for names in moves if len(names) < len(inwards))
+    return min((row for row in rows if row), key=len, default=())

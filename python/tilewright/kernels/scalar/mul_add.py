@@ -37,4 +37,4 @@ OPERATORS = (
     ),
 )
 
-DECLARATION = Declaration(operators={"MulAdd": choices}, kernels=(_COSTS.kernel(ClampF32(), repeats=False),))
+DECLARATION = Declaration(operators={"MulAdd": choices}, kernels=(_COSTS.kernel(ClampF32()),))
