@@ -9,13 +9,13 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.with_extension import needs_extension
 from tilewright.base.errors import TilewrightError
 from tilewright.placement import Item, PoolLimit, Trail, model, place
 from tilewright.placement.greedy import place_one_by_one
 from tilewright.placement.native import extension, placed_in_first_pools
 from tilewright.placement.verify import verify_spots
 
-needs_extension = pytest.mark.skipif(extension() is None, reason="the exact search was not built")
 EFFORT = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 POOLS = [PoolLimit("near", 60, 4), PoolLimit("far", None, 4)]
 ALGORITHMS = ("exact", "greedy_by_size", "greedy_by_conflicts", "hill_climb")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.placements import is_sound
+from support.with_extension import needs_extension
 from tilewright.base.errors import TilewrightError
 from tilewright.placement import DoesNotFit, Item, PoolLimit, Result, Trail, place
 from tilewright.placement.algorithms import ALGORITHMS
@@ -18,7 +18,6 @@ from tilewright.placement.oracle import cp_sat
 from tilewright.placement.spots import Spot
 from tilewright.placement.verify import verify_spots
 
-needs_extension = pytest.mark.skipif(extension() is None, reason="the exact search was not built")
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 

@@ -11,6 +11,7 @@ from types import ModuleType
 
 import pytest
 from support.placements import is_sound
+from support.with_extension import needs_extension
 from tilewright.base.errors import TilewrightError
 from tilewright.placement import DoesNotFit, Item, PoolLimit, Trail, place
 from tilewright.placement import native as native_module
@@ -21,7 +22,6 @@ from tilewright.placement.options import Options, Outcome
 from tilewright.placement.spots import Spot
 from tilewright.placement.verify import verify_spots
 
-needs_extension = pytest.mark.skipif(native_module.extension() is None, reason="the exact search was not built")
 UNLIMITED = (PoolLimit("p", None, 16),)
 
 

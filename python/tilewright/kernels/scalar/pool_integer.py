@@ -184,24 +184,25 @@ def pooling_cycles(per_tap: float, finish: float) -> CyclesOf:
     """Instructions of a call on a tile; ``finish`` those for an element beside its taps."""
 
     def cycles(choice: KernelChoice, steps: TileSteps) -> float:
-        given = choice.attributes
-        assert isinstance(given, MaxPoolInteger | AveragePoolInteger | AveragePoolAway)
-        rows = steps_product(choice.nest, steps, "kh")
         pixels = steps_product(choice.nest, steps, "n", "oh", "ow")
-        element = finish + rows * (14.0 + per_tap * given.windows.kernel[1])
+        element = _window_cycles(choice, steps, finish, 14.0, per_tap)
         return 100.0 + pixels * (120.0 + steps_product(choice.nest, steps, "c") * element)
 
     return cycles
 
 
+def _window_cycles(choice: KernelChoice, steps: TileSteps, finish: float, per_row: float, per_tap: float) -> float:
+    """Instructions for the rows and taps of a window, and ``finish`` beside them."""
+    given = choice.attributes
+    assert isinstance(given, MaxPoolInteger | AveragePoolInteger | AveragePoolAway)
+    return finish + steps_product(choice.nest, steps, "kh") * (per_row + per_tap * given.windows.kernel[1])
+
+
 def _fours_cycles(choice: KernelChoice, steps: TileSteps) -> float:
     """Instructions of a call on a tile whose channels lie side by side, four of them at a time."""
-    given = choice.attributes
-    assert isinstance(given, MaxPoolInteger)
-    rows, columns = steps_product(choice.nest, steps, "kh"), given.windows.kernel[1]
     fours, single = divmod(steps_product(choice.nest, steps, "c"), 4)
-    four = 24.0 + rows * (8.4 + 12.0 * columns)
-    one = 40.0 + rows * (14.0 + 6.0 * columns)
+    four = _window_cycles(choice, steps, 24.0, 8.4, 12.0)
+    one = _window_cycles(choice, steps, 40.0, 14.0, 6.0)
     return 100.0 + steps_product(choice.nest, steps, "n", "oh", "ow") * (210.0 + fours * four + single * one)
 
 
