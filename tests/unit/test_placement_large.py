@@ -74,13 +74,16 @@ def test_reinsertion_reaches_the_bound_where_first_fit_does_not() -> None:
 
 
 def test_reinsertion_of_a_single_unit_takes_nodes() -> None:
-    """The first layout below the target lists the neighbours of all units, for which one node is not enough."""
+    """The first layout below the target lists the neighbours of all units, for which one node is not enough.
+
+    A listed pair keeps the problem whole."""
     native = extension()
     assert native is not None
     begins, ends, sizes = units(seed=4, longest=200)
     count = len(sizes)
     unaligned, free = ([1] * count, [0] * count), [-1] * count
-    answer = native.solve_alive(sizes, *unaligned, begins, ends, [], [], [], free, -1, True, 1, 0, None)
+    zones = [0, 1, -sizes[0], sizes[1]]
+    answer = native.solve_alive(sizes, *unaligned, begins, ends, [], zones, [], free, -1, True, 1, 0, None)
     assert answer[2] > answer[3], "first fit does not reach the bound"
     assert 1 <= answer[4] <= 3
 

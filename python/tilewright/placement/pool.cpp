@@ -5,6 +5,7 @@
 
 #include "joined.hpp"
 #include "reinsertion.hpp"
+#include "segments.hpp"
 
 namespace tilewright
 {
@@ -14,10 +15,12 @@ namespace
 // The search over a whole problem lists its pairs and takes a bit for every two units: with more of
 // either this would be hundreds of MB.
 constexpr std::size_t kMostUnits = 5'000, kMostPairs = 500'000;
-// Problems of fewer units are searched without joining any.
+// Problems of fewer units are searched without joining any, and as a whole.
 constexpr std::size_t kFewUnits = 500;
 // Joined units get one node of so many.
 constexpr std::int64_t kJoinedShare = 8;
+// At least one node of so many goes into the whole problem.
+constexpr std::int64_t kWholeShare = 4;
 
 // Whether no layout is lower, and this one fits.
 bool is_best(const Layout &layout, Bytes bound, const Request &request)
@@ -30,15 +33,41 @@ Answer best_answer(Layout layout)
     return {Verdict::kFits, std::move(layout.offsets), layout.peak, layout.peak, 0};
 }
 
+// Every node that is spent goes into all units at once.
+Answer search_whole(const Lives &lives, LiveFit quick, const Request &request)
+{
+    if (lives.begins.size() <= kMostUnits && quick.pairs <= kMostPairs) {
+        return solve(with_pairs(lives), request);
+    }
+    return improve_by_reinsertion(lives, std::move(quick), request);
+}
+
+// Segments first; the whole with the nodes that they leave.
+Answer search_long(const Lives &lives, LiveFit quick, Request request)
+{
+    const std::int64_t all = request.nodes;
+    request.nodes = all - all / kWholeShare;
+    Answer cut = improve_by_segments(lives, quick, request);
+    quick.layout = {cut.offsets, cut.peak};
+    if (is_best(quick.layout, quick.bound, request)) {
+        return cut;
+    }
+    request.nodes = all - cut.nodes;
+    Answer whole = search_whole(lives, std::move(quick), request);
+    Answer &best = cut.peak < whole.peak ? cut : whole;
+    best.bound = whole.bound;
+    best.nodes = cut.nodes + whole.nodes;
+    return std::move(best);
+}
+
 Answer search_all(const Lives &lives, LiveFit quick, const Request &request)
 {
     if (is_best(quick.layout, quick.bound, request)) {
         return best_answer(std::move(quick.layout));
     }
-    if (lives.begins.size() <= kMostUnits && quick.pairs <= kMostPairs) {
-        return solve(with_pairs(lives), request);
-    }
-    return improve_by_reinsertion(lives, std::move(quick), request);
+    const bool is_long = lives.begins.size() > kFewUnits;
+    return is_long ? search_long(lives, std::move(quick), request)
+                   : search_whole(lives, std::move(quick), request);
 }
 
 // A layout in which joined units lie as one; none where few units can be joined.

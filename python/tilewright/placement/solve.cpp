@@ -20,6 +20,7 @@ constexpr int kQuietTurns = 2;
 constexpr int kTurnsPerNoise = 8;
 constexpr std::array<double, 2> kNoises{0.3, 1.0};
 constexpr int kClimbRounds = 400;
+constexpr double kShortNoise = 0.1;
 
 // Measured on MiniMalloc's eleven instances and on generated tilings: each instance is easy for
 // some of these and hard for others, so they take turns.
@@ -141,7 +142,8 @@ class Solver
         const std::int64_t base = std::max(kRestartNodes, kRestartNodesPerUnit * problem().count());
         for (std::int64_t turn = 1; remaining > 0; ++turn) {
             const bool last = restarts <= 0;
-            const std::int64_t share = last ? remaining : std::min(base * luby(turn), restarts);
+            const std::int64_t length = request_.short_descents ? base : base * luby(turn);
+            const std::int64_t share = last ? remaining : std::min(length, restarts);
             std::int64_t used = 0;
             const Verdict verdict = descend(capacity, share, used);
             used = std::max<std::int64_t>(used, 1);
@@ -160,18 +162,14 @@ class Solver
 
     Verdict descend(Bytes capacity, std::int64_t budget, std::int64_t &used)
     {
-        const auto level = static_cast<std::size_t>(turns_ / kTurnsPerNoise) % kNoises.size();
-        const double noise = turns_ < kQuietTurns ? 0.0 : kNoises[level];
         Verdict verdict;
         const std::vector<Bytes> *offsets;
         if (layered()) {
-            Strategy strategy = kPortfolio[static_cast<std::size_t>(turns_) % kPortfolio.size()];
-            strategy.noise = noise;
-            verdict = valley_->run(capacity, strategy, budget, random_);
+            verdict = valley_->run(capacity, strategy(), budget, random_);
             used = valley_->nodes();
             offsets = &valley_->offsets();
         } else {
-            verdict = disjunctive_->run(capacity, noise, budget, random_);
+            verdict = disjunctive_->run(capacity, noise(), budget, random_);
             used = disjunctive_->nodes();
             offsets = &disjunctive_->offsets();
         }
@@ -180,6 +178,20 @@ class Solver
             keep(*offsets);
         }
         return verdict;
+    }
+
+    [[nodiscard]] double noise() const
+    {
+        const auto level = static_cast<std::size_t>(turns_ / kTurnsPerNoise) % kNoises.size();
+        return turns_ < kQuietTurns ? 0.0 : request_.short_descents ? kShortNoise : kNoises[level];
+    }
+
+    [[nodiscard]] Strategy strategy() const
+    {
+        const std::size_t turn = request_.short_descents ? 0 : static_cast<std::size_t>(turns_);
+        Strategy chosen = kPortfolio[turn % kPortfolio.size()];
+        chosen.noise = noise();
+        return chosen;
     }
 
     bool layered()

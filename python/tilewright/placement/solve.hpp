@@ -16,6 +16,9 @@ struct Request {
     bool minimise = true;        // else any placement within the limit will do
     std::int64_t nodes = 100000; // budget
     std::uint64_t seed = 0;
+    // Descents are all as long as the first, and alike but for little noise: for long problems with
+    // some slack, where few nodes beyond one for each unit suffice, or none.
+    bool short_descents = false;
     // Called between restarts with peak found, bound proved and nodes spent; may throw to end the
     // search.
     std::function<void(Bytes, Bytes, std::int64_t)> progress;
