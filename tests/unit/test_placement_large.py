@@ -9,6 +9,7 @@ from itertools import combinations
 from random import Random
 
 import pytest
+from support.alive_bytes import bytes_at_once
 from tilewright.base.errors import TilewrightError
 from tilewright.placement import Item, PoolLimit
 from tilewright.placement.items import Trail
@@ -48,20 +49,6 @@ def used_bytes(items: list[Item], nodes: int, limit: int | None = None, minimise
     """Bytes of the pool; ``place_with`` itself verifies the placement."""
     pools = [PoolLimit(POOL, limit, align_bytes=64)]
     return place_with(items, pools, "exact", Options(nodes, seed=0, minimise=minimise)).used[POOL]
-
-
-def bytes_at_once(items: list[Item]) -> int:
-    """The most bytes that live at one tick."""
-    changes = [0] * (COUNT + 50)
-    for item in items:
-        assert item.lifetime is not None
-        changes[item.lifetime[0]] += item.size_bytes
-        changes[item.lifetime[1]] -= item.size_bytes
-    alive = most = 0
-    for change in changes:
-        alive += change
-        most = max(most, alive)
-    return most
 
 
 def test_reinsertion_reaches_the_bound_where_first_fit_does_not() -> None:

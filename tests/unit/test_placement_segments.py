@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
 import pytest
+from support.alive_bytes import bytes_at_once
 from support.with_extension import needs_extension
 from tilewright.placement import Item, PoolLimit
 from tilewright.placement.options import Options
@@ -27,16 +27,6 @@ def flat(seed: int, align_bytes: int = 1) -> list[Item]:
         size = random.randint(1024, 2048)
         found.append(Item(f"b{number}", size, align_bytes, (POOL,), lifetime=life, by_lifetime=True))
     return found
-
-
-def bytes_at_once(items: Sequence[Item]) -> int:
-    """The most bytes that live at one tick."""
-    changes = [0] * (COUNT + 201)
-    for item in items:
-        assert item.lifetime is not None
-        changes[item.lifetime[0]] += item.size_bytes
-        changes[item.lifetime[1]] -= item.size_bytes
-    return max(sum(changes[: tick + 1]) for tick in range(COUNT))
 
 
 def used_bytes(items: list[Item], nodes: int, limit: int | None = None, minimise: bool = True) -> int:

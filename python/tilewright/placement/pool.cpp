@@ -42,6 +42,17 @@ Answer search_whole(const Lives &lives, LiveFit quick, const Request &request)
     return improve_by_reinsertion(lives, std::move(quick), request);
 }
 
+// Takes the other layout where it is lower; what is proved about the limit stays.
+void keep_lower(Layout other, const Request &request, Answer &answer)
+{
+    if (other.peak >= answer.peak) {
+        return;
+    }
+    answer.offsets = std::move(other.offsets);
+    answer.peak = other.peak;
+    answer.verdict = other.peak <= request.limit ? Verdict::kFits : answer.verdict;
+}
+
 // Segments first; the whole with the nodes that they leave.
 Answer search_long(const Lives &lives, LiveFit quick, Request request)
 {
@@ -53,11 +64,10 @@ Answer search_long(const Lives &lives, LiveFit quick, Request request)
         return cut;
     }
     request.nodes = all - cut.nodes;
-    Answer whole = search_whole(lives, std::move(quick), request);
-    Answer &best = cut.peak < whole.peak ? cut : whole;
-    best.bound = whole.bound;
-    best.nodes = cut.nodes + whole.nodes;
-    return std::move(best);
+    Answer answer = search_whole(lives, std::move(quick), request);
+    answer.nodes += cut.nodes;
+    keep_lower({std::move(cut.offsets), cut.peak}, request, answer);
+    return answer;
 }
 
 Answer search_all(const Lives &lives, LiveFit quick, const Request &request)
@@ -96,11 +106,7 @@ Answer search_pool(const Lives &lives, const Request &request)
         return best_answer(std::move(joined));
     }
     Answer answer = search_all(lives, std::move(quick), request);
-    if (joined.peak < answer.peak) {
-        answer.offsets = std::move(joined.offsets);
-        answer.peak = joined.peak;
-        answer.verdict = joined.peak <= request.limit ? Verdict::kFits : answer.verdict;
-    }
+    keep_lower(std::move(joined), request, answer);
     return answer;
 }
 

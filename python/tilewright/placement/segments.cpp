@@ -23,6 +23,8 @@ constexpr std::size_t kUnitsPerNode = 700;
 // The first target is so far above the goal as the peak, divided by this; after a failure, targets
 // halve what lies between the last failure and the peak, until that is so small a part of the goal.
 constexpr Bytes kFirstShare = 8, kFinest = 1'000;
+// A target leaves at least one node of so many to the targets behind it.
+constexpr std::int64_t kLaterShare = 5;
 
 // Consecutive positions; `bytes` is the most that is alive at one of them.
 struct Segment {
@@ -67,11 +69,12 @@ class Segments
         Bytes hard = goal_; // nothing was found at this target, once one has failed
         Bytes share = kFirstShare;
         const auto is_fine = [&] {
-            return share != kFirstShare && best_.peak - hard < goal_ / kFinest;
+            return share != kFirstShare &&
+                   best_.peak - hard < std::max<Bytes>(2, goal_ / kFinest);
         };
         while (best_.peak > goal_ && left_ > 0 && !is_fine()) {
             const Bytes target = hard + (best_.peak - 1 - hard) / share;
-            if (!reach(target, left_ / 5)) {
+            if (!reach(target, left_ / kLaterShare)) {
                 hard = target;
                 share = 2;
             }
@@ -222,22 +225,25 @@ class Segments
     // Places the units of a segment that are out, beside all those placed ones that live with them.
     bool solve_in(int s, Bytes target)
     {
-        const auto is_placed = [&](std::size_t u) { return offsets_[u] >= 0; };
         const auto own = static_cast<std::size_t>(s);
+        const auto is_out = [&](std::size_t u) {
+            return offsets_[u] < 0 && lives_in_[u].begin <= own && own < lives_in_[u].end;
+        };
         Range whole{segments_[s].begin, segments_[s].end};
         for (std::size_t u = 0; u < offsets_.size(); ++u) {
-            if (!is_placed(u) && lives_in_[u].begin <= own && own < lives_in_[u].end) {
+            if (is_out(u)) {
                 whole.begin = std::min(whole.begin, lives_at_[u].begin);
                 whole.end = std::max(whole.end, lives_at_[u].end);
             }
         }
+        const auto is_beside = [&](std::size_t u) {
+            return offsets_[u] >= 0 && lives_at_[u].begin < whole.end &&
+                   whole.begin < lives_at_[u].end;
+        };
         std::vector<std::size_t> units;
         Lives part;
         for (std::size_t u = 0; u < offsets_.size(); ++u) {
-            const bool is_near = is_placed(u) ? lives_at_[u].begin < whole.end &&
-                                                    whole.begin < lives_at_[u].end
-                                              : lives_in_[u].begin <= own && own < lives_in_[u].end;
-            if (is_near) {
+            if (is_out(u) || is_beside(u)) {
                 units.push_back(u);
                 part.problem.units.push_back(unit(u));
                 part.problem.units.back().fixed = offsets_[u];
@@ -251,30 +257,37 @@ class Segments
     bool place(const std::vector<std::size_t> &units, const Lives &part, Bytes target,
                std::int64_t nodes)
     {
-        const std::size_t pairs = first_fit_by_lives(part).pairs;
-        if (units.size() > kMostUnits || pairs > kMostPairs) {
+        const LiveFit quick = first_fit_by_lives(part);
+        if (units.size() > kMostUnits || quick.pairs > kMostPairs) {
             left_ = 0;
             return false;
         }
+        left_ -= static_cast<std::int64_t>(quick.pairs / kPairsPerNode +
+                                           offsets_.size() / kUnitsPerNode);
+        const bool is_quick = quick.layout.peak <= target;
+        const std::vector<Bytes> found =
+            is_quick ? quick.layout.offsets : search(part, target, nodes);
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            offsets_[units[i]] = found[i];
+        }
+        return !found.empty();
+    }
+
+    // Offsets below the target, none if there was no answer.
+    std::vector<Bytes> search(const Lives &part, Bytes target, std::int64_t nodes)
+    {
         Request request = request_;
         request.minimise = false;
         request.short_descents = true;
         request.limit = target;
         request.nodes = std::max<std::int64_t>(1, std::min(nodes, left_ / kNodesPerNode));
         request.progress = {};
-        const Answer found = solve(with_pairs(part), request);
-        left_ -= found.nodes * kNodesPerNode +
-                 static_cast<std::int64_t>(pairs / kPairsPerNode + offsets_.size() / kUnitsPerNode);
+        Answer found = solve(with_pairs(part), request);
+        left_ -= found.nodes * kNodesPerNode;
         if (request_.progress) {
             request_.progress(best_.peak, bound_, request_.nodes - left_);
         }
-        if (found.verdict != Verdict::kFits) {
-            return false;
-        }
-        for (std::size_t i = 0; i < units.size(); ++i) {
-            offsets_[units[i]] = found.offsets[i];
-        }
-        return true;
+        return found.verdict == Verdict::kFits ? std::move(found.offsets) : std::vector<Bytes>{};
     }
 
     // Takes out the units that live in this segment and its neighbours alone, or in others that are
