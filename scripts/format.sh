@@ -5,6 +5,7 @@ source "$(dirname "$0")/common.sh"
 
 ruff format .
 ruff check --fix .
+python scripts/declaration_index.py
 python scripts/kernel_header.py
 python scripts/reference_pages.py
 python scripts/pictures.py

@@ -22,7 +22,7 @@ from tilewright.kernels.c_structs import PREFIX, CField, CStruct, size_bytes  # 
 from tilewright.kernels.element_types import ELEMENT_TYPES  # noqa: E402
 from tilewright.kernels.kernel import DECLARATIONS as HEADER  # noqa: E402
 from tilewright.kernels.kernel import MAX_RANK, Declaration  # noqa: E402
-from tilewright.kernels.registry import DECLARATIONS  # noqa: E402
+from tilewright.kernels.registry import all_declarations  # noqa: E402
 from tilewright.tiling.core_split import SHAPE_BYTES, VIEW_POINTERS  # noqa: E402
 
 TARGET = ROOT / "runtime" / "include" / HEADER
@@ -60,7 +60,7 @@ def header_text() -> str:
     """The whole header."""
     parts = [HEAD, _layout(), _element_types()]
     written: set[object] = set()
-    for declared in (item for family in DECLARATIONS.values() for item in family):
+    for declared in (item for family in all_declarations().values() for item in family):
         parts += _numbers(declared)
         parts += _pointed(declared)
         kinds = dict.fromkeys(kernel.attributes for kernel in declared.kernels)

@@ -18,7 +18,7 @@ import numpy as np
 from tilewright.graph import Array, Graph, packed_strides_bytes
 from tilewright.kernels.kernel import DECLARATIONS as HEADER
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, packed_array
-from tilewright.kernels.registry import DECLARATIONS
+from tilewright.kernels.registry import all_declarations
 from tilewright.operators.nest import Iteration, axis_range, clipped
 
 from support.objects import kept, sanitized
@@ -68,7 +68,7 @@ def build(folder: Path, sources: Sequence[str], flags: Sequence[str] = SANITIZER
     texts = "".join((RUNTIME / "kernels" / name).read_text(encoding="utf-8") for name in sources)
     structs = {
         kernel.symbol: kernel.attributes.struct()
-        for family in DECLARATIONS.values()
+        for family in all_declarations().values()
         for declared in family
         for kernel in declared.kernels
         if kernel.attributes is not None and f"void {kernel.symbol}(" in texts

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tilewright.base.resources import runtime_dir
 from tilewright.codegen.linker import linker_script
-from tilewright.kernels.gcc_options import LIBRARY_OPTIONS, SOURCE_OPTIONS
+from tilewright.kernels.gcc_options import LIBRARY_OPTIONS, options_of_source
 from tilewright.options import CompileOptions
 from tilewright.pipeline import Artifacts, compile_model
 from tilewright.plan import Plan
@@ -139,7 +139,7 @@ def link_model(
         words = [*words, *LIBRARY_OPTIONS]
     objects = kept([*compiler, *words, *includes], ports)
     for name in artifacts.plan.kernel_sources:
-        own_words = SOURCE_OPTIONS.get(name, ()) if as_library else ()
+        own_words = options_of_source(name) if as_library else ()
         objects += kept([*compiler, *words, *own_words, *includes], [runtime / name])
     program = folder / "firmware.elf"
     own = [str(path) for path in (folder / "main.c", *more, *sources)]

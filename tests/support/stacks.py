@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from tilewright.base.resources import runtime_dir
-from tilewright.kernels.gcc_options import COUNTED_LEVEL, LIBRARY_OPTIONS, SOURCE_OPTIONS
+from tilewright.kernels.gcc_options import COUNTED_LEVEL, LIBRARY_OPTIONS, options_of_source
 from tilewright.platform import load_platform
 
 from support.firmware import RISCV_GCC
@@ -62,7 +62,7 @@ def runtime_functions(
     found: dict[str, Function] = {}
     for source in sources or runtime_sources():
         target = folder / f"{source.stem}.o"
-        own = SOURCE_OPTIONS.get(str(source.relative_to(runtime)), ())
+        own = options_of_source(str(source.relative_to(runtime)))
         optimize = [build_type, *counted, *LIBRARY_OPTIONS, *own]
         command = [
             RISCV_GCC,

@@ -23,10 +23,10 @@ from support.stacks import (
 from tilewright.base.resources import runtime_dir
 from tilewright.kernels.c_structs import PREFIX
 from tilewright.kernels.gcc_options import COUNTED_LEVEL
-from tilewright.kernels.registry import DECLARATIONS
+from tilewright.kernels.registry import all_declarations
 from tilewright.kernels.requantization import CHANNEL_RULES, VALUE_RULES, Rule
 from tilewright.kernels.scalar.conv_packed import CORES as PACKED_CORES
-from tilewright.kernels.stacks import CORE_STACK_BYTES
+from tilewright.kernels.stacks import declared_stack_bytes
 from tilewright.platform import load_platform
 
 pytestmark = pytest.mark.skipif(shutil.which(RISCV_GCC) is None, reason=f"needs {RISCV_GCC}")
@@ -161,10 +161,10 @@ def test_kernels_fit_what_they_declare(functions: Functions) -> None:
     """Declared stacks suffice, at most 32 bytes to spare for other compilers: plans pay for each byte."""
     default = number("TILEWRIGHT_PULP_STACK_BYTES")
     needed = needs(functions)
-    assert {name for name in CORE_STACK_BYTES if name not in needed} == set()
-    short = {name: size for name, size in needed.items() if not 48 <= size <= CORE_STACK_BYTES.get(name, default)}
+    assert {name for name in declared_stack_bytes() if name not in needed} == set()
+    short = {name: size for name, size in needed.items() if not 48 <= size <= declared_stack_bytes().get(name, default)}
     assert short == {}
-    long = {name: size for name, size in CORE_STACK_BYTES.items() if size <= default or size > needed[name] + 32}
+    long = {name: size for name, size in declared_stack_bytes().items() if size <= default or size > needed[name] + 32}
     assert long == {}
 
 
@@ -174,9 +174,9 @@ def test_kernels_fit_without_floats_in_the_core(tmp_path: Path) -> None:
     without = [option for option in options() if "TILEWRIGHT_ZFINX" not in option]
     functions = {**library_functions(tmp_path), **runtime_functions(tmp_path, compiled_with=without)}
     needed = needs(functions)
-    short = {name: size for name, size in needed.items() if size > CORE_STACK_BYTES.get(name, default) + more}
+    short = {name: size for name, size in needed.items() if size > declared_stack_bytes().get(name, default) + more}
     assert short == {}
-    assert any(size > CORE_STACK_BYTES.get(name, default) for name, size in needed.items())
+    assert any(size > declared_stack_bytes().get(name, default) for name, size in needed.items())
 
 
 def reducers_of(file: str) -> list[str]:
@@ -191,7 +191,7 @@ def needs(functions: Functions) -> dict[str, int]:
     """Stack bytes of kernels, and of functions that kernels take, by their names without tilewright_."""
     found: dict[str, int] = {}
     in_parts: list[int] = []
-    for declared in (item for family in DECLARATIONS.values() for item in family):
+    for declared in (item for family in all_declarations().values() for item in family):
         for kernel in declared.kernels:
             names = names_of(kernel.symbol.removeprefix(PREFIX))
             found |= {name: bytes_of(name, kernel.symbol, functions) for name in names}
@@ -211,7 +211,7 @@ def needs(functions: Functions) -> dict[str, int]:
 def test_integers_do_with_the_default() -> None:
     """No kernel with integer results declares a stack of its own; kernels that finish floats need more."""
     integers = re.compile(r".*_(integer|wide|xpulpv2)(_(?!rescale)\w+)?|requantize_\w+|add_(products|rescaled|shifted)")
-    assert [name for name in CORE_STACK_BYTES if integers.fullmatch(name)] == []
+    assert [name for name in declared_stack_bytes() if integers.fullmatch(name)] == []
 
 
 def test_every_pointer_leads_somewhere(functions: Functions) -> None:
@@ -223,7 +223,7 @@ def test_every_pointer_leads_somewhere(functions: Functions) -> None:
 def led_nowhere(functions: Functions) -> Iterator[tuple[str, str]]:
     """Kernels of the families that clusters run, and what below them calls through a pointer without a target."""
     families = load_platform("pulp-open").target.kernels
-    symbols = {kernel.symbol for family in families for item in DECLARATIONS[family] for kernel in item.kernels}
+    symbols = {kernel.symbol for family in families for item in all_declarations()[family] for kernel in item.kernels}
     for symbol in sorted(symbols):
         for name in names_of(symbol.removeprefix(PREFIX)):
             yield from ((name, caller) for caller in callers_without_targets(name, symbol, functions))

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from support.firmware import needs_host_compiler
 from tilewright.base.resources import runtime_dir
-from tilewright.kernels.gcc_options import LIBRARY_OPTIONS, SOURCE_OPTIONS
+from tilewright.kernels import index
+from tilewright.kernels.gcc_options import FOLDER, LIBRARY_OPTIONS
 
 ROOT = Path(__file__).parents[2]
 PROJECT = f"""cmake_minimum_required(VERSION 3.22)
@@ -71,7 +72,9 @@ def test_cmake_gives_clang_none_of_it(project: Path, warm_python: Path) -> None:
 
 
 def test_options_are_those_of_files_that_exist() -> None:
-    assert [name for name in SOURCE_OPTIONS if not (runtime_dir() / name).is_file()] == []
+    named = [name for names in index.SOURCES.values() for name in names]
+    assert named
+    assert [name for name in named if not (runtime_dir() / FOLDER / name).is_file()] == []
 
 
 def inside(text: str) -> bool:

@@ -16,7 +16,7 @@ from tilewright.base.resources import runtime_dir
 from tilewright.kernels.c_structs import CStruct, Int32, Int32x2, RowFunction, size_bytes
 from tilewright.kernels.kernel import DECLARATIONS as HEADER
 from tilewright.kernels.kernel import Declaration
-from tilewright.kernels.registry import DECLARATIONS
+from tilewright.kernels.registry import all_declarations
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts/kernel_header.py"
@@ -40,7 +40,7 @@ class Sample(CStruct):
 
 
 def declared() -> Iterator[Declaration]:
-    for family in DECLARATIONS.values():
+    for family in all_declarations().values():
         yield from family
 
 

@@ -1,32 +1,48 @@
 """All operators by name.
 
-A file of ``operators/``, or of a family of kernels, declares its operators in ``OPERATORS``. Every file
-of these folders is read, so that a new operator needs no entry in a list.
+A file of ``operators/``, or of a family of kernels, declares its operators in ``OPERATORS``; it is read when
+one of them is asked for. scripts/declaration_index.py lists which file declares which.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from tilewright import operators
 from tilewright.base.errors import not_supported
 from tilewright.graph import Attributes, Graph, Node
-from tilewright.kernels import dsp, mve, rvv, scalar, xpulpv2
+from tilewright.kernels import index
 from tilewright.operators.attributes import attributes_from
 from tilewright.operators.operator import Operator
 
 
-def _found() -> Iterator[Operator]:
-    for folder in (operators, scalar, xpulpv2, rvv, dsp, mve):
-        for name in sorted(module.name for module in iter_modules(folder.__path__)):
-            yield from getattr(import_module(f"{folder.__name__}.{name}"), "OPERATORS", ())
+class _Catalogue(Mapping[str, Operator]):
+    """Operators by name; a file is read when the first of its operators is."""
+
+    def __init__(self) -> None:
+        self._files = {name: file for file, names in index.OPERATORS.items() for name in names}
+        self._read = dict[str, Operator]()
+
+    def __getitem__(self, name: str) -> Operator:
+        if name not in self._read:
+            declared = import_module(f"tilewright.{self._files[name]}").OPERATORS
+            self._read |= {operator.name: operator for operator in declared}
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._files
 
 
-OPERATORS: Mapping[str, Operator] = MappingProxyType({operator.name: operator for operator in _found()})
+OPERATORS: Mapping[str, Operator] = _Catalogue()
+"""All operators that Tilewright has."""
 
 
 def operator_of(node: Node, graph: Graph | None = None) -> Operator:

@@ -5,9 +5,8 @@ Other compilers get none of them: their code computes the same, but is slower or
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
-from tilewright.kernels.registry import DECLARATIONS
+from tilewright.kernels import index
+from tilewright.kernels.registry import declaration
 
 LIBRARY_OPTIONS = ("-fno-schedule-insns", "-fno-tree-ter")
 """Options for every C file. GCC's first scheduling pass and its expression replacement move loads and sums of
@@ -19,12 +18,12 @@ COUNTED_LEVEL = ("-O2", "-fno-lto")
 the build asks for: kernels take up to 100 bytes more at -O3, up to 64 more at -Os and with link-time optimisation.
 """
 
-SOURCE_OPTIONS = MappingProxyType(
-    {
-        f"kernels/{name}": options
-        for declarations in DECLARATIONS.values()
-        for declared in declarations
-        for name, options in declared.gcc_options.items()
-    }
-)
-"""``Declaration.gcc_options`` of all files together, by the source's path in runtime/."""
+FOLDER = "kernels/"
+"""Where the sources of kernels lie in runtime/."""
+
+
+def options_of_source(path: str) -> tuple[str, ...]:
+    """``Declaration.gcc_options`` of one C file, by its path in runtime/; empty for a file that has none."""
+    name = path.removeprefix(FOLDER)
+    own = (file for file, sources in index.SOURCES.items() if name in sources)
+    return next((declaration(file).gcc_options[name] for file in own), ())

@@ -1,16 +1,15 @@
-"""All kernels: the declarations of all files in the folders of families."""
+"""All kernels: the declarations in the folders of families. A file is read when one of its operators is asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
 from types import MappingProxyType
 
 from tilewright.graph import Graph, Node
-from tilewright.kernels import dsp, mve, rvv, scalar, xpulpv2
+from tilewright.kernels import index
 from tilewright.kernels.kernel import Declaration, KernelChoice
 from tilewright.kernels.liked_orders import ANY_ORDER, LikedOrder
 from tilewright.kernels.own import OwnOperator
@@ -35,32 +34,29 @@ MVE = "mve"
 WIDEST = Core(1, ())
 """One core with pointers of 64 bits, the widest that there are."""
 
-_FOLDERS = MappingProxyType({SCALAR: scalar, XPULPV2: xpulpv2, RVV: rvv, DSP: dsp, MVE: mve})
+FAMILIES = (SCALAR, XPULPV2, RVV, DSP, MVE)
+"""All families; kernels/<family> is the folder of each."""
 
 
-def _found(family: str) -> Iterator[Declaration]:
-    """The declarations of a family's files, in the order of their names; files without DECLARATION help others."""
-    folder = _FOLDERS[family]
-    for name in sorted(module.name for module in iter_modules(folder.__path__)):
-        declared = getattr(import_module(f"{folder.__name__}.{name}"), "DECLARATION", None)
-        if isinstance(declared, Declaration):
-            yield declared
+def declaration(file: str) -> Declaration:
+    """The declaration of a file that ``index.KERNELS`` lists."""
+    declared = import_module(f"tilewright.{file}").DECLARATION
+    assert isinstance(declared, Declaration), file
+    return declared
 
 
-DECLARATIONS: Mapping[str, tuple[Declaration, ...]] = MappingProxyType(
-    {family: tuple(_found(family)) for family in _FOLDERS}
-)
-"""The declarations of all files, by family."""
+@cache
+def all_declarations() -> Mapping[str, tuple[Declaration, ...]]:
+    """The declarations of all files, by family, in the order of the files' names; reads every file."""
+    files = {family: [file for file in index.KERNELS if file.split(".")[1] == family] for family in FAMILIES}
+    return MappingProxyType({family: tuple(map(declaration, names)) for family, names in files.items()})
 
 
 @cache
 def _declarations(family: str, operator: str) -> tuple[Declaration, ...]:
     """Those of a family's declarations that have kernels for an operator; empty for an unknown family."""
-    return tuple(
-        declared
-        for declared in DECLARATIONS.get(family, ())
-        if operator in declared.operators or operator in declared.on_core
-    )
+    own = (file for file, operators in index.KERNELS.items() if operator in operators)
+    return tuple(declaration(file) for file in own if file.split(".")[1] == family)
 
 
 def choices(

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 
 from tilewright.kernels.c_structs import PREFIX
 from tilewright.kernels.kernel import KernelChoice
-from tilewright.kernels.registry import DECLARATIONS
+from tilewright.kernels.registry import all_declarations
 
-CORE_STACK_BYTES: Mapping[str, int] = MappingProxyType(
-    {
-        name: size
-        for declarations in DECLARATIONS.values()
-        for declared in declarations
-        for name, size in declared.stack_bytes.items()
-    }
-)
-"""``Declaration.stack_bytes`` of all files together."""
+
+@cache
+def declared_stack_bytes() -> Mapping[str, int]:
+    """``Declaration.stack_bytes`` of all files together."""
+    everything = (declared for family in all_declarations().values() for declared in family)
+    return MappingProxyType({name: size for declared in everything for name, size in declared.stack_bytes.items()})
 
 
 def core_stack_bytes(kernel: KernelChoice) -> int:
     """Bytes of stack that a kernel needs on each core; 0 if every core has enough."""
     taken = (str(value).rpartition(PREFIX)[2] for _, value in kernel.fields if isinstance(value, str))
     own = (kernel.name.removeprefix(PREFIX), kernel.symbol.removeprefix(PREFIX))
-    return max(CORE_STACK_BYTES.get(name, 0) for name in (*own, *taken))
+    return max(declared_stack_bytes().get(name, 0) for name in (*own, *taken))

@@ -135,9 +135,9 @@ def _gcc_options(plan: Plan, *, counts_stacks: bool) -> dict[str, Any]:
 
     The declarations of kernels are imported here, so that commands without a model start without NumPy.
     """
-    from tilewright.kernels.gcc_options import COUNTED_LEVEL, LIBRARY_OPTIONS, SOURCE_OPTIONS
+    from tilewright.kernels.gcc_options import COUNTED_LEVEL, LIBRARY_OPTIONS, options_of_source
 
-    sources = {name: list(SOURCE_OPTIONS[name]) for name in plan.kernel_sources if name in SOURCE_OPTIONS}
+    sources = {name: list(own) for name in plan.kernel_sources if (own := options_of_source(name))}
     level = COUNTED_LEVEL if counts_stacks else ()
     return {"library": [*level, *LIBRARY_OPTIONS], "sources": sources}
 

@@ -9,7 +9,7 @@ from support.onnx_models import ModelBuilder, imported, operators, outputs_of, r
 from tilewright.graph import DType, Graph, channels_last_order, identity_order, variable
 from tilewright.graph.edit import make_node
 from tilewright.kernels.liked_orders import Layout
-from tilewright.kernels.registry import DECLARATIONS
+from tilewright.kernels.registry import all_declarations
 from tilewright.rewrites.passes import optimise
 
 RANDOM = np.random.default_rng(3)
@@ -63,7 +63,7 @@ def test_the_order_is_that_of_the_kernels(tmp_path):
 
 
 def test_kernels_that_like_an_order_say_what_another_one_costs():
-    kernels = [kernel for family in DECLARATIONS.values() for declared in family for kernel in declared.kernels]
+    kernels = [kernel for family in all_declarations().values() for declared in family for kernel in declared.kernels]
     assert {kernel.likes.layout for kernel in kernels} == set(Layout)
     for kernel in kernels:
         assert (kernel.likes.layout is Layout.ANY) == (kernel.likes.misread_cost == 0), kernel.symbol
