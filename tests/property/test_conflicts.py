@@ -99,6 +99,24 @@ def test_placements_are_the_same(items: list[Item], algorithm: str) -> None:
 
 
 @needs_extension
+@pytest.mark.parametrize("align_bytes", [1, 4])
+def test_longer_searches_are_the_same(align_bytes: int) -> None:
+    """Lifetimes give the search cliques in time, which pairs do not: it meets the same nodes in either form."""
+    random, better = Random(5), 0
+    for _ in range(6):
+        items = []
+        for number in range(120):
+            begin = random.randrange(120)
+            life = (begin, begin + random.randint(1, 30))
+            size = random.randint(100, 200)
+            items.append(Item(f"i{number}", size, align_bytes, ("far",), lifetime=life, by_lifetime=True))
+        places = [outcome(form, "exact") for form in (items, listed(items))]
+        assert places[0] == places[1]
+        better += place(items, POOLS, "exact").used != place(items, POOLS, "greedy_by_size").used
+    assert better > 0
+
+
+@needs_extension
 def test_units_are_placed_in_order_as_one_by_one() -> None:
     """The C++ extension and Python, above neighbours and at the lowest offset: the same spots, where both answer."""
     placed = 0

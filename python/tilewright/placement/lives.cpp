@@ -267,6 +267,7 @@ Problem with_pairs(const Lives &lives)
     const Problem &listed = lives.problem;
     const auto apart = units_apart(lives);
     Problem whole;
+    whole.begins = lives.begins;
     std::vector<int> order, alive;
     std::vector<std::pair<int, int>> pairs;
     for (int u = 0; u < listed.count(); ++u) {

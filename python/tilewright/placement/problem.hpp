@@ -25,8 +25,8 @@ struct Zone {
     }
 };
 
-// The zones of a pair. Most pairs have one, and there are many pairs, so one zone needs no memory of
-// its own.
+// The zones of a pair. Most pairs have one, and there are many pairs, so one zone needs no memory
+// of its own.
 class Zones
 {
   public:
@@ -107,6 +107,7 @@ struct Unit {
 
 struct Problem {
     std::vector<Unit> units;
+    std::vector<Bytes> begins; // ticks at which the units' lives begin; empty where none are known
 
     [[nodiscard]] int count() const
     {

@@ -37,6 +37,7 @@ ValleySearch::ValleySearch(const Problem &problem, const CliqueCover &cover)
     prepare_units(cover);
     prepare_tree(cover);
     prepare_classes();
+    prepare_moments(cover);
     const std::size_t cliques = members_.size();
     dirty_.assign(cliques, 0);
     stamp_.assign(cliques, 0);
@@ -153,18 +154,6 @@ Bytes ValleySearch::next_offset(int unit, Bytes from) const
     return offset;
 }
 
-bool ValleySearch::overflows(int clique, Bytes floor) const
-{
-    if (!bounding_[clique] || remaining_[clique] == 0) {
-        return false;
-    }
-    Bytes need = floor + total_[clique];
-    for (const Obstacle &fixed : fixed_in_[clique]) {
-        need += std::max<Bytes>(0, fixed.high - std::max(fixed.low, floor));
-    }
-    return need > capacity_ + grain_ - 1;
-}
-
 bool ValleySearch::reset()
 {
     const std::size_t n = problem_.units.size();
@@ -209,7 +198,7 @@ bool ValleySearch::reset()
         dirty_[s] = 1;
         dirty_list_.push_back(s);
     }
-    return settle();
+    return settle({0, 0}, 0);
 }
 
 bool ValleySearch::raise(int unit, Bytes offset)
@@ -217,9 +206,11 @@ bool ValleySearch::raise(int unit, Bytes offset)
     const Bytes old = bound_[unit];
     bound_log_.push_back({unit, old});
     bound_[unit] = offset;
+    const bool is_first = is_first_twin(unit);
     for (int s : cliques_of_[unit]) {
         if (floor_[s] == old) {
             touch(s);
+            options_[s] -= is_first ? 1 : 0;
         }
     }
     if (offset + problem_.units[unit].size <= capacity_) {
@@ -250,6 +241,7 @@ bool ValleySearch::place(int unit)
             .position = position;
         seats_of_[unit][static_cast<std::size_t>(members[last].slot)].position = last;
         touch(s);
+        options_[s] = 0;
     }
     cut_ = false;
     for (int link : unit_links_[unit]) {
@@ -265,36 +257,7 @@ bool ValleySearch::place(int unit)
             break;
         }
     }
-    return settle() && fits;
-}
-
-// Brings the floors of all cliques that were touched up to date.
-bool ValleySearch::settle()
-{
-    bool fits = true;
-    for (int s : dirty_list_) {
-        dirty_[s] = 0;
-        Bytes floor = kNone;
-        int options = 0;
-        const Member *const members = members_[s].data();
-        for (int i = 0; i < remaining_[s]; ++i) {
-            const int u = members[i].unit;
-            if (bound_[u] < floor) {
-                floor = bound_[u];
-                options = 0;
-            }
-            options += bound_[u] == floor && is_first_twin(u) ? 1 : 0;
-        }
-        floor_log_.push_back({s, options_[s], floor_[s]});
-        floor_[s] = floor;
-        options_[s] = options;
-        if (overflows(s, floor)) {
-            failures_[s] += 1.0;
-            fits = false;
-        }
-    }
-    dirty_list_.clear();
-    return fits;
+    return (fits && in_time_ ? settle_beside(unit) : settle({0, 0}, 0)) && fits;
 }
 
 void ValleySearch::undo(const Mark &mark)

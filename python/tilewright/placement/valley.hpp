@@ -74,12 +74,16 @@ class ValleySearch
         Bytes above; // the neighbour begins at least this far above this unit if it is above it,
         Bytes below; // and this unit at least this far above the neighbour otherwise
     };
+    struct Span {
+        int begin, end; // moments, half-open
+    };
     struct Obstacle {
         Bytes low, high; // open interval of offsets
     };
 
     void prepare_units(const CliqueCover &cover);
     void prepare_classes();
+    void prepare_moments(const CliqueCover &cover);
     bool reset();
     Verdict solve(std::size_t begin, std::size_t end, bool cut);
     Verdict branch(std::size_t begin, std::size_t end);
@@ -87,6 +91,8 @@ class ValleySearch
     [[nodiscard]] double score(int clique) const;
     [[nodiscard]] int fits_beside(int unit) const;
     [[nodiscard]] bool is_valley(int clique) const;
+    [[nodiscard]] bool is_level(Bytes floor, int unit) const;
+    [[nodiscard]] bool is_level(Bytes floor, Span span, Span &seen) const;
     [[nodiscard]] bool is_first_twin(int unit) const
     {
         return twin_[unit] < 0 || placed_[twin_[unit]];
@@ -99,6 +105,7 @@ class ValleySearch
         if (!dirty_[clique]) {
             dirty_[clique] = 1;
             dirty_list_.push_back(clique);
+            floor_log_.push_back({clique, options_[clique], floor_[clique]});
         }
     }
     bool raise_all(std::size_t first, std::size_t last);
@@ -106,7 +113,9 @@ class ValleySearch
     [[nodiscard]] Bytes next_support(int unit) const;
     bool raise(int unit, Bytes offset);
     bool place(int unit);
-    bool settle();
+    bool settle(Span counted, Bytes lowest);
+    bool settle_beside(int unit);
+    void find_floor(int clique);
     [[nodiscard]] bool overflows(int clique, Bytes floor) const;
     [[nodiscard]] Mark mark() const
     {
@@ -142,6 +151,11 @@ class ValleySearch
     std::vector<std::vector<std::pair<int, int>>> links_of_; // clique -> (clique, link)
     std::vector<std::vector<int>> unit_links_;               // unit -> links that it spans
     bool has_tree_ = false;
+    // Cliques as moments, numbered in time; `in_time_` if those of each unit follow each other.
+    bool in_time_ = false;
+    std::vector<int> moment_, clique_at_; // clique -> moment, moment -> clique
+    std::vector<Span> spans_;             // unit -> moments
+    std::vector<int> standing_;           // moment -> units on its floor, while that is settled
 
     std::vector<Bytes> bound_, offset_, floor_, total_;
     std::vector<int> remaining_, spanned_;
@@ -152,7 +166,8 @@ class ValleySearch
     std::vector<int> placed_log_, dirty_list_;
     std::vector<int> active_; // stack of clique lists, one range per level
     std::vector<Bytes> rises_;
-    std::vector<int> options_; // clique -> units that could be placed on its floor
+    std::vector<int>
+        options_; // clique -> units that could be placed on its floor; < 1: to be counted
     std::vector<int> choices_; // stack: units of the branches, one range per level
     std::vector<int> stamp_;   // clique -> last split that met it, to tell which are active
     std::vector<int> part_;

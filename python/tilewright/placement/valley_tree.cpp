@@ -148,25 +148,6 @@ std::vector<std::size_t> ValleySearch::split(std::size_t begin, std::size_t end)
     return ends;
 }
 
-// No neighbour of the units on the floor may begin below it.
-bool ValleySearch::is_valley(int clique) const
-{
-    const Bytes floor = floor_[clique];
-    const Member *const members = members_[clique].data();
-    for (int i = 0; i < remaining_[clique]; ++i) {
-        const int u = members[i].unit;
-        if (bound_[u] != floor) {
-            continue;
-        }
-        for (int s : cliques_of_[u]) {
-            if (floor_[s] < floor) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
 double ValleySearch::score(int clique) const
 {
     const bool slack =
@@ -229,7 +210,7 @@ bool ValleySearch::raise_all(std::size_t first, std::size_t last)
     for (std::size_t i = first; i < last && fits; ++i) {
         fits = raise(choices_[i], rises_[i - first]);
     }
-    return settle() && fits;
+    return settle({0, 0}, 0) && fits;
 }
 
 Verdict ValleySearch::branch(std::size_t begin, std::size_t end)
