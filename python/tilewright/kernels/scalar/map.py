@@ -60,8 +60,15 @@ _SIMPLE = elementwise_kernel("map", Map, 12.0)
 _OF_POWERS = elementwise_kernel("map", Map, 30.0)
 """For functions of e^x that power_f32.h computes."""
 
+_OF_QUOTIENTS = elementwise_kernel("map", Map, 8.0)
+"""For roots and quotients: one long instruction where the core computes floats."""
+
 _COSTLY = elementwise_kernel("map", Map, 120.0)
 _CHEAP = frozenset(_TYPES) | {"Where", "Cast", "Floor", "Ceil", "Round", "IsNaN", "IsInf", "ThresholdedRelu", "Shrink"}
+_CALLED = MappingProxyType(
+    {"Sqrt": "tilewright_map_sqrt", "Reciprocal": "tilewright_map_quotient", "Softsign": "tilewright_map_quotient"}
+)
+"""Names in a platform's costs of ``_OF_QUOTIENTS``: cores whose floats lack an instruction call functions for them."""
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -74,12 +81,15 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     values = tuple(map(float, parameters(node)))
     attributes = Map(f"tilewright_map_{function}", len(names), (*values, *(0.0,) * (4 - len(values))))
     choice = elementwise(node, graph, _kernel_of(node.operator), attributes)
-    return (replace(choice, sources=("map.c", f"map_{file}.c", "walk.c")),)
+    called = _CALLED.get(node.operator, "")
+    return (replace(choice, sources=("map.c", f"map_{file}.c", "walk.c"), called=called),)
 
 
 def _kernel_of(operator: str) -> Kernel:
     if operator in _CHEAP:
         return _SIMPLE
+    if operator in _CALLED:
+        return _OF_QUOTIENTS
     return _OF_POWERS if operator in ("Elu", "Selu", "Celu", "Mish") else _COSTLY
 
 
@@ -133,7 +143,7 @@ def _rows() -> tuple[str, ...]:
 
 DECLARATION = Declaration(
     operators=dict.fromkeys(_OPERATORS, choices),
-    kernels=(_SIMPLE, _OF_POWERS, _COSTLY),
+    kernels=(_SIMPLE, _OF_POWERS, _OF_QUOTIENTS, _COSTLY),
     pointed={"tilewright_row_body": _rows()},
     stack_bytes={
         "map_add_f32": 544,
