@@ -35,6 +35,10 @@ BLOCK = 4
 _PACKED_CALL_CYCLES, _VARIABLE_CALL_CYCLES = 600.0, 500.0
 
 
+_CALLED_ROW = "tilewright_matmul_row_f32"
+"""Name in a platform's costs of a product with one row: cores that share FPUs wait less for each other there."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Rows:
     """Cycles of four rows of a by a block of four columns, or of one row: of each tap, and of a block besides."""
@@ -122,7 +126,14 @@ def _packed(node: Node, graph: Graph, nest: Nest, clamp: Clamp, packed: Packing,
         attributes=clamp_attributes(clamp),
         partial_bytes=partial_bytes,
         multiples={"n": BLOCK, "k": BLOCK},
+        called=_CALLED_ROW if _is_row(nest) else "",
     )
+
+
+def _is_row(nest: Nest) -> bool:
+    """Whether the first factor has one row."""
+    whole = {dimension.name: dimension.extent for dimension in nest.dimensions}
+    return points(nest, whole) == step_of(nest, whole, "k") * step_of(nest, whole, "n")
 
 
 def _variable(node: Node, graph: Graph, nest: Nest, clamp: Clamp) -> KernelChoice:
