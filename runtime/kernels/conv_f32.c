@@ -21,8 +21,10 @@ struct conv {
      */
     int32_t kernel[2];
     int32_t behind[2];
-    /* Bytes from element to element of a whole kernel row if all lie at one distance, else 0. */
+    /* Bytes from element to element of a whole kernel row if all lie at one distance, else 0; the
+     * same in a ring of columns. */
     int32_t run_step;
+    int32_t ring_step;
     struct tilewright_float_rows rows;
 };
 
@@ -105,6 +107,28 @@ static float *gather_taps(const struct conv *conv, float *to, const uint8_t *row
     return to;
 }
 
+/* Gathers one kernel row from a ring of columns, which goes on at its begin. */
+static TILEWRIGHT_NOINLINE float *gather_ring(const struct conv *conv, float *to,
+                                              const uint8_t *row,
+                                              const struct tilewright_window *columns)
+{
+    const struct tilewright_shape *x = conv->x;
+    const int32_t lanes = conv->attributes->gather;
+    const int32_t inputs = conv->inputs;
+    int32_t at = columns->start + columns->first;
+    int32_t left = columns->end - columns->first;
+
+    to = gather_zeros(to, lanes, columns->first * inputs);
+    while (left > 0) {
+        const int32_t slot = at % x->ring_rows;
+        const int32_t count = left < x->ring_rows - slot ? left : x->ring_rows - slot;
+        to = gather_run(to, lanes, row + slot * x->stride[W], conv->ring_step, count * inputs);
+        at += count;
+        left -= count;
+    }
+    return gather_zeros(to, lanes, (conv->kernel[1] - columns->end) * inputs);
+}
+
 /* Gathers one kernel row whose taps lie at one distance: zeros, what is inside, zeros. */
 static float *gather_row(const struct conv *conv, float *to, const uint8_t *row,
                          const struct tilewright_window *columns)
@@ -137,24 +161,36 @@ static TILEWRIGHT_NOINLINE void gather(const struct conv *conv, float *to, struc
             to = gather_zeros(to, attributes->gather, conv->kernel[1] * conv->inputs);
         } else {
             const uint8_t *from = conv->x_base + tilewright_axis_offset(x, H, row);
-            to = conv->run_step != 0 ? gather_row(conv, to, from, &columns)
-                                     : gather_taps(conv, to, from, columns.start);
+            if (conv->run_step != 0) {
+                to = gather_row(conv, to, from, &columns);
+            } else if (conv->ring_step != 0) {
+                to = gather_ring(conv, to, from, &columns);
+            } else {
+                to = gather_taps(conv, to, from, columns.start);
+            }
         }
         row += attributes->dilations[0];
     }
 }
 
-/* Sets run_step: to 0 if a kernel row cannot be gathered in one run. */
+/* Sets run_step and ring_step, of which a kernel row that cannot be gathered in runs has neither.
+ */
 static void set_run(struct conv *conv)
 {
     const struct tilewright_shape *x = conv->x;
     const int32_t inputs = conv->inputs;
     const int32_t tap_step = conv->attributes->dilations[1] * x->stride[W];
+    const int32_t step = inputs == 1 ? tap_step : x->stride[C];
 
-    conv->run_step = inputs == 1 ? tap_step : x->stride[C];
-    if ((inputs > 1 && conv->kernel[1] > 1 && tap_step != inputs * x->stride[C]) ||
-        (x->ring_rows != 0 && x->ring_axis == W)) {
-        conv->run_step = 0;
+    conv->run_step = 0;
+    conv->ring_step = 0;
+    if (inputs > 1 && conv->kernel[1] > 1 && tap_step != inputs * x->stride[C]) {
+        return;
+    }
+    if (x->ring_rows == 0 || x->ring_axis != W) {
+        conv->run_step = step;
+    } else if (conv->attributes->dilations[1] == 1) {
+        conv->ring_step = step;
     }
 }
 

@@ -109,6 +109,13 @@ def test_sums_stay_whole_where_they_fit() -> None:
     assert not any(choice.partial_bytes for choice in alternatives(CASES["grouped"]))
 
 
+@pytest.mark.parametrize("name", ["3x3", "channels first", "pointwise"])
+def test_positions_left_over_from_a_block_cost_more(name: str) -> None:
+    choice = preferred(CASES[name])
+    four, five = (choice.kernel.cycles(choice, {"n": 1, "oh": 1, "ow": columns}) for columns in (4, 5))
+    assert five - four > four / 4 * 1.1
+
+
 def test_partial_results_that_are_lost_are_noticed(kernels: Kernels) -> None:
     case = CASES["pointwise"]
     choice = preferred(case)
@@ -120,7 +127,8 @@ def test_partial_results_that_are_lost_are_noticed(kernels: Kernels) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["3x3", "pointwise", "depthwise", "depthwise tall steps", "dilated", "depthwise odd channels"]
+    "name",
+    ["3x3", "pointwise", "first layer", "depthwise", "depthwise tall steps", "dilated", "depthwise odd channels"],
 )
 @pytest.mark.parametrize("axis", [2, 3])
 def test_rows_may_live_in_rings(kernels: Kernels, name: str, axis: int) -> None:

@@ -57,20 +57,39 @@ LANES = 4
 RUN_BYTES = 20
 """Bytes of struct tilewright_float_run."""
 
-_MAC_CYCLES = 1.55
-_ROWS_MAC_CYCLES = 1.59
-_RUN_CYCLES = 0.15
-_ROWS_OUTPUT_CYCLES = 20.0
-_LISTED_POSITION_CYCLES = 23.0
-_LISTED_RUN_CYCLES = 16.0
-_SINGLE_MAC_CYCLES = 2.8
-_GATHER_CYCLES = 2.8
-_OUTPUT_CYCLES = 16.0
-_POSITION_CYCLES = 220.0
-_IN_PLACE_POSITION_CYCLES = 80.0
-_IN_PLACE_MAC_CYCLES, _IN_PLACE_OUTPUT_CYCLES = (1.57, 3.1), (11.4, 17.3)
-"""Instructions of a core with an FPU, on which most loops read taps that lie side by side. Pairs: of positions that are
-computed together, and of one alone."""
+
+@dataclass(frozen=True, slots=True)
+class _Positions:
+    """Instructions of a core with an FPU, which reads most taps by unrolled loops, for output positions.
+
+    Attributes:
+        position: of one position, besides its outputs.
+        part: of each part of its window: a kernel row that is gathered, or a run of taps that lie side by side.
+        mac: of each product.
+        output: of each output.
+        output_part: of each part of the window for each output.
+    """
+
+    position: float
+    mac: float
+    output: float
+    part: float = 0.0
+    output_part: float = 0.0
+
+    def cycles(self, count: int, outputs: int, taps: int, parts: float) -> float:
+        """Cycles of ``count`` positions of ``outputs`` channels."""
+        each = taps * self.mac + self.output + parts * self.output_part
+        return count * (self.position + parts * self.part + outputs * each)
+
+
+_CALL_CYCLES = 700.0
+_GATHER_CYCLES = 2.7
+"""Of a tap of a position."""
+
+# Pairs: of positions that are computed together, and of one alone.
+_GATHERED = (_Positions(218.0, 1.55, 9.3, part=34.0), _Positions(218.0, 2.6, 29.2, part=34.0))
+_IN_ROWS = (_Positions(58.4, 1.596, 15.2, 24.6, output_part=0.48), _Positions(27.2, 2.61, 12.8, 31.1))
+_IN_PLACE = (_Positions(80.0, 1.57, 11.4), _Positions(80.0, 3.1, 17.3))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,36 +236,31 @@ def _gathers(node: Node, weights: Array) -> bool:
 
 
 def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
-    given, nest = choice.given(ConvF32), choice.nest
-    taps = prod(step_of(nest, steps, name) for name in ("kh", "kw", "ic"))
-    positions = points(nest, steps, ("n", "group", "oh", "ow"))
-    outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
+    given = choice.given(ConvF32)
     if not given.gather:
-        return _in_place_cycles(positions, points(nest, steps, ("oh", "ow")), outputs, taps)
-    per_mac = _SINGLE_MAC_CYCLES if given.gather == 1 else _MAC_CYCLES
-    each = _POSITION_CYCLES + taps * _GATHER_CYCLES + outputs * (taps * per_mac + _OUTPUT_CYCLES)
-    return CALL_CYCLES + positions * each
-
-
-def _in_place_cycles(positions: int, plane: int, outputs: int, taps: int) -> float:
-    """Of each plane four positions are computed together, and the remaining ones one by one."""
-    alone = plane % LANES * (positions // plane)
-    cycles = positions * _IN_PLACE_POSITION_CYCLES
-    counts = (positions - alone, alone)
-    for count, mac, output in zip(counts, _IN_PLACE_MAC_CYCLES, _IN_PLACE_OUTPUT_CYCLES, strict=True):
-        cycles += count * outputs * (taps * mac + output)
-    return CALL_CYCLES + cycles
+        return CALL_CYCLES + _positions_cycles(choice, steps, _IN_PLACE, 0)
+    gathered = points(choice.nest, steps, ("n", "group", "oh", "ow", "kh", "kw", "ic")) * _GATHER_CYCLES
+    parts = step_of(choice.nest, steps, "kh")
+    return _CALL_CYCLES + gathered + _positions_cycles(choice, steps, _GATHERED, parts)
 
 
 def _rows_cycles(choice: KernelChoice, steps: TileSteps) -> float:
-    """Lists of runs are made for each position, and read for each block of channels."""
-    windows, nest = choice.given(ConvF32).windows, choice.nest
+    """Lists of runs are made for each block of positions, and read for each block of channels."""
+    runs = _runs(choice.given(ConvF32).windows, choice.nest)
+    return _CALL_CYCLES + _positions_cycles(choice, steps, _IN_ROWS, runs)
+
+
+def _positions_cycles(
+    choice: KernelChoice, steps: TileSteps, costs: tuple[_Positions, _Positions], parts: float
+) -> float:
+    """Of each plane four positions are computed together, and the remaining ones one by one."""
+    nest = choice.nest
     taps = prod(step_of(nest, steps, name) for name in ("kh", "kw", "ic"))
+    positions, plane = points(nest, steps, ("n", "group", "oh", "ow")), points(nest, steps, ("oh", "ow"))
     outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
-    runs = _runs(windows, nest)
-    each = outputs * (taps * _ROWS_MAC_CYCLES + runs * _RUN_CYCLES + _ROWS_OUTPUT_CYCLES)
-    listed = _LISTED_POSITION_CYCLES + runs * _LISTED_RUN_CYCLES
-    return CALL_CYCLES + points(nest, steps, ("n", "group", "oh", "ow")) * (listed + each)
+    alone = positions if choice.given(ConvF32).gather == 1 else plane % LANES * (positions // plane)
+    counts = (positions - alone, alone)
+    return sum(each.cycles(count, outputs, taps, parts) for each, count in zip(costs, counts, strict=True))
 
 
 def _runs(windows: PlaneWindows, nest: Nest) -> float:
