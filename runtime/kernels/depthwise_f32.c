@@ -192,24 +192,40 @@ static int slides(const struct depthwise *job, struct tilewright_slide_run *run)
     return run->inside >= 1 && start + 1 >= x->origin[W] && inside_end + 1 >= end;
 }
 
+/* How many rows, of which each is `step` behind the one before, lie at one distance from `row` on:
+ * a ring goes on at its begin. */
+static int32_t rows_in_turn(const struct tilewright_shape *shape, int32_t row, int32_t step)
+{
+    if (!is_ring(shape, H)) {
+        return INT32_MAX;
+    }
+    return (shape->ring_rows - 1 - row % shape->ring_rows) / step + 1;
+}
+
+static int32_t less_of(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
 /* How many rows, from one whose window is `rows` on, have all three rows inside and follow at one
  * distance. */
 static int32_t rows_inside(const struct depthwise *job, const struct tilewright_window *rows,
                            int32_t row)
 {
     const struct tilewright_depthwise_f32_attributes *attributes = job->attributes;
-    const int32_t left = job->y->origin[H] + job->y->extent[H] - row;
     const int32_t last = rows->start + 2 * attributes->dilations[0];
     const int32_t more =
         (job->x->origin[H] + job->x->extent[H] - 1 - last) / attributes->strides[0];
+    int32_t count = less_of(job->y->origin[H] + job->y->extent[H] - row, more + 1);
 
     if (rows->first != 0 || rows->end != 3) {
         return 0;
     }
-    if (is_ring(job->x, H) || is_ring(job->y, H)) {
-        return 1;
+    for (int32_t i = 0; i < 3; i++) {
+        const int32_t at = rows->start + i * attributes->dilations[0];
+        count = less_of(count, rows_in_turn(job->x, at, attributes->strides[0]));
     }
-    return left < more + 1 ? left : more + 1;
+    return less_of(count, rows_in_turn(job->y, row, 1));
 }
 
 /* Computes run->rows rows of all channels from the row on whose window is `rows`; `y` is where they

@@ -124,4 +124,4 @@ _DEPTHWISE = Kernel(
     likes=CONVOLUTION_ORDER,
 )
 
-DECLARATION = Declaration(kernels=(_DEPTHWISE,))
+DECLARATION = Declaration(kernels=(_DEPTHWISE,), stack_bytes={"depthwise_f32": 592})
