@@ -19,11 +19,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "python"))
 
 from tilewright.kernels.c_structs import PREFIX, CField, CStruct, size_bytes  # noqa: E402, for the path above
-from tilewright.kernels.element_types import ELEMENT_TYPES  # noqa: E402
-from tilewright.kernels.kernel import DECLARATIONS as HEADER  # noqa: E402
-from tilewright.kernels.kernel import MAX_RANK, Declaration  # noqa: E402
-from tilewright.kernels.registry import all_declarations  # noqa: E402
-from tilewright.tiling.core_split import SHAPE_BYTES, VIEW_POINTERS  # noqa: E402
+from tilewright.kernels.element_types import ELEMENT_TYPES  # noqa: E402, for the path above
+from tilewright.kernels.kernel import DECLARATIONS as HEADER  # noqa: E402, for the path above
+from tilewright.kernels.kernel import MAX_RANK, Declaration  # noqa: E402, for the path above
+from tilewright.kernels.registry import all_declarations  # noqa: E402, for the path above
+from tilewright.tiling.core_split import SHAPE_BYTES, VIEW_POINTERS  # noqa: E402, for the path above
 
 TARGET = ROOT / "runtime" / "include" / HEADER
 COLUMNS = 100

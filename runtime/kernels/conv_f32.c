@@ -121,7 +121,7 @@ static TILEWRIGHT_NOINLINE float *gather_ring(const struct conv *conv, float *to
     to = gather_zeros(to, lanes, columns->first * inputs);
     while (left > 0) {
         const int32_t slot = at % x->ring_rows;
-        const int32_t count = left < x->ring_rows - slot ? left : x->ring_rows - slot;
+        const int32_t count = tilewright_smaller(left, x->ring_rows - slot);
         to = gather_run(to, lanes, row + slot * x->stride[W], conv->ring_step, count * inputs);
         at += count;
         left -= count;

@@ -202,11 +202,6 @@ static int32_t rows_in_turn(const struct tilewright_shape *shape, int32_t row, i
     return (shape->ring_rows - 1 - row % shape->ring_rows) / step + 1;
 }
 
-static int32_t less_of(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
-}
-
 /* How many rows, from one whose window is `rows` on, have all three rows inside and follow at one
  * distance. */
 static int32_t rows_inside(const struct depthwise *job, const struct tilewright_window *rows,
@@ -216,16 +211,16 @@ static int32_t rows_inside(const struct depthwise *job, const struct tilewright_
     const int32_t last = rows->start + 2 * attributes->dilations[0];
     const int32_t more =
         (job->x->origin[H] + job->x->extent[H] - 1 - last) / attributes->strides[0];
-    int32_t count = less_of(job->y->origin[H] + job->y->extent[H] - row, more + 1);
+    int32_t count = tilewright_smaller(job->y->origin[H] + job->y->extent[H] - row, more + 1);
 
     if (rows->first != 0 || rows->end != 3) {
         return 0;
     }
     for (int32_t i = 0; i < 3; i++) {
         const int32_t at = rows->start + i * attributes->dilations[0];
-        count = less_of(count, rows_in_turn(job->x, at, attributes->strides[0]));
+        count = tilewright_smaller(count, rows_in_turn(job->x, at, attributes->strides[0]));
     }
-    return less_of(count, rows_in_turn(job->y, row, 1));
+    return tilewright_smaller(count, rows_in_turn(job->y, row, 1));
 }
 
 /* Computes run->rows rows of all channels from the row on whose window is `rows`; `y` is where they

@@ -6,11 +6,6 @@
 enum { A, B, ROWS, Y, SCRATCH, PARTIAL };
 enum { BATCH_0, BATCH_1, MAJOR, MINOR };
 
-static int32_t smaller(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Address of element [b0, b1, major, minor] of the tile. */
 static uint8_t *at(const struct tilewright_view *view, int32_t b0, int32_t b1, int32_t major,
                    int32_t minor)
@@ -34,7 +29,7 @@ static void pack_columns(const struct tilewright_matmul_integer_attributes *a,
         (const int32_t *)(const void *)operands[ROWS].base + n * TILEWRIGHT_ROW_WORDS;
 
     for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
-        const int32_t column = smaller(n + c, operands[Y].shape->extent[MINOR] - 1);
+        const int32_t column = tilewright_smaller(n + c, operands[Y].shape->extent[MINOR] - 1);
         int32_t sum = 0;
         for (int32_t k = 0; k < shape->extent[MAJOR]; k++) {
             const uint8_t *byte = at(&operands[B], b0, b1, k, column);
@@ -63,7 +58,7 @@ static void multiply(const struct tilewright_matmul_integer_attributes *a,
     const uint8_t *runs[TILEWRIGHT_BLOCK];
 
     for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
-        const int32_t row = smaller(m + i, out->extent[MAJOR] - 1);
+        const int32_t row = tilewright_smaller(m + i, out->extent[MAJOR] - 1);
         runs[i] = at(&operands[A], b0, b1, row, 0);
         sink->pixel[i] = at(&operands[Y], b0, b1, row, n);
     }
@@ -77,7 +72,7 @@ static void multiply(const struct tilewright_matmul_integer_attributes *a,
         }
     }
     tilewright_products_wide(sink, columns, taps, columns + a->weights_at, rows,
-                             smaller(TILEWRIGHT_BLOCK, out->extent[MINOR] - n), finish);
+                             tilewright_smaller(TILEWRIGHT_BLOCK, out->extent[MINOR] - n), finish);
 }
 
 void tilewright_matmul_integer(const struct tilewright_matmul_integer_attributes *a,

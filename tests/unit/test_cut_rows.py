@@ -12,14 +12,18 @@ from support.firmware import needs_host_compiler
 from support.forced import Forced, differences, generated, levels_platform
 from support.host_runs import TILED, host_outputs
 from support.host_runs import generated as generated_for
-from support.planned import far_platform, near_platform, planned
+from support.planned import far_platform, near_platform, options, planned
 from support.single_node import single_node
 from support.small_nodes import conv
 from tilewright.base.errors import TilewrightError
 from tilewright.check import check
 from tilewright.graph import Array, Graph, Requantize
+from tilewright.kernels.registry import choices
 from tilewright.options import CompileOptions
 from tilewright.pipeline import imported_graph, plan_model, sized_platform
+from tilewright.planning.prepare import prepare
+from tilewright.tiling.choice import TilingOptions, choose_tiles
+from tilewright.tiling.problem import TilingProblem, tiling_problem
 
 SHAPE = (2, 5, 7, 3)
 SUMS = ("ReduceSum", "ReduceMean", "ReduceProd", "ReduceL1", "ReduceSumSquare", "ReduceMax", "ReduceMin")
@@ -262,9 +266,25 @@ def test_taps_are_added_in_the_order_of_the_whole_window(tmp_path: Path) -> None
     assert differences(cases, tmp_path / "runs", tmp_path / "objects", 0) == []
 
 
+def problems_of_rows(graph: Graph) -> list[TilingProblem]:
+    """The tiling problem of the only node with each kernel that reads rows of taps."""
+    platform = far_platform(None)
+    prepared = prepare(graph, platform, options()).graph
+    homes = dict.fromkeys((*prepared.inputs, *prepared.outputs), "sram")
+    (node,) = prepared.nodes
+    kernels = [choice for choice in choices(node, prepared) if choice.symbol == "tilewright_conv_rows_f32"]
+    return [tiling_problem(prepared, node, kernel, platform, homes) for kernel in kernels]
+
+
 def test_a_wide_window_of_floats_takes_a_tap_at_a_time() -> None:
     """7 x 7 taps of 3 channels for one position need 3,964 bytes near the core; a row of taps is faster there."""
     graph = conv((1, 3, 32, 32), (128, 3, 7, 7), (16, 16), pads=(3, 3, 3, 3), strides=(2, 2))
+    by_rows = problems_of_rows(graph)
+    assert len(by_rows) == 2
+    for problem in by_rows:
+        choose_tiles(problem, {"l1": 3964}, TilingOptions())
+        with pytest.raises(TilewrightError, match="needs 3,964 bytes"):
+            choose_tiles(problem, {"l1": 3963}, TilingOptions())
     assert planned(graph, far_platform(4200)).layers[0].problem.kernel.symbol == "tilewright_conv_rows_f32"
     assert planned(graph, far_platform(3963)).layers[0].problem.kernel.symbol == "tilewright_conv_f32_taps"
     assert planned(graph, far_platform(128)).layers[0].problem.kernel.symbol == "tilewright_conv_f32_taps"

@@ -48,15 +48,19 @@ def declaration(file: str) -> Declaration:
 @cache
 def all_declarations() -> Mapping[str, tuple[Declaration, ...]]:
     """The declarations of all files, by family, in the order of the files' names; reads every file."""
-    files = {family: [file for file in index.KERNELS if file.split(".")[1] == family] for family in FAMILIES}
-    return MappingProxyType({family: tuple(map(declaration, names)) for family, names in files.items()})
+    return MappingProxyType({family: tuple(map(declaration, _operators_of_files(family))) for family in FAMILIES})
+
+
+def _operators_of_files(family: str) -> dict[str, tuple[str, ...]]:
+    """The part of ``index.KERNELS`` that has a family's files."""
+    return {file: operators for file, operators in index.KERNELS.items() if file.split(".")[1] == family}
 
 
 @cache
 def _declarations(family: str, operator: str) -> tuple[Declaration, ...]:
     """Those of a family's declarations that have kernels for an operator; empty for an unknown family."""
-    own = (file for file, operators in index.KERNELS.items() if operator in operators)
-    return tuple(declaration(file) for file in own if file.split(".")[1] == family)
+    files = _operators_of_files(family)
+    return tuple(declaration(file) for file, operators in files.items() if operator in operators)
 
 
 def choices(

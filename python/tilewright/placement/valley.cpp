@@ -198,7 +198,7 @@ bool ValleySearch::reset()
         dirty_[s] = 1;
         dirty_list_.push_back(s);
     }
-    return settle({0, 0}, 0);
+    return settle();
 }
 
 bool ValleySearch::raise(int unit, Bytes offset)
@@ -257,7 +257,7 @@ bool ValleySearch::place(int unit)
             break;
         }
     }
-    return (fits && in_time_ ? settle_beside(unit) : settle({0, 0}, 0)) && fits;
+    return (fits && in_time_ ? settle_beside(unit) : settle()) && fits;
 }
 
 void ValleySearch::undo(const Mark &mark)

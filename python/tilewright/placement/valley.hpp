@@ -113,7 +113,7 @@ class ValleySearch
     [[nodiscard]] Bytes next_support(int unit) const;
     bool raise(int unit, Bytes offset);
     bool place(int unit);
-    bool settle(Span counted, Bytes lowest);
+    bool settle(Span counted = {0, 0}, Bytes lowest = 0);
     bool settle_beside(int unit);
     void find_floor(int clique);
     [[nodiscard]] bool overflows(int clique, Bytes floor) const;

@@ -210,7 +210,7 @@ bool ValleySearch::raise_all(std::size_t first, std::size_t last)
     for (std::size_t i = first; i < last && fits; ++i) {
         fits = raise(choices_[i], rises_[i - first]);
     }
-    return settle({0, 0}, 0) && fits;
+    return settle() && fits;
 }
 
 Verdict ValleySearch::branch(std::size_t begin, std::size_t end)
