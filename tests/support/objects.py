@@ -6,9 +6,11 @@ and all headers of the project. Nothing else may decide what a compiler makes of
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -21,16 +23,10 @@ SANITIZED = (
     *"-Wmissing-prototypes -Wstrict-prototypes -Werror".split(),
 )
 """How every test that wants both sanitizers compiles the runtime, so that one object serves all of them."""
-UNDEFINED = (
-    *"cc -std=c11 -O1 -g1 -fPIC -fsanitize=undefined -fno-sanitize-recover=all -ffp-contract=off".split(),
-    *"-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Wcast-qual".split(),
-    *"-Wmissing-prototypes -Wstrict-prototypes -Werror".split(),
-)
-"""The same for tests that want the sanitizer of undefined behaviour alone."""
 
 
 def sanitized(sources: Sequence[Path], words: Sequence[str] = SANITIZED) -> list[str]:
-    """``kept`` objects of sources of the runtime under both sanitizers, or as ``UNDEFINED`` says."""
+    """``kept`` objects of sources of the runtime under both sanitizers."""
     return kept([*words, f"-I{ROOT / 'runtime' / 'include'}"], sources)
 
 
@@ -54,20 +50,33 @@ def _is_inside(path: Path) -> bool:
 
 
 def _object(words: tuple[str, ...], source: Path) -> Path:
+    return _kept_file(words, source, ".o")
+
+
+def call_graph(compile_words: Sequence[str], source: Path) -> str:
+    """GCC's call graph of a source of the project, with the bytes of each frame; errors as for ``kept``."""
+    return _kept_file((*compile_words, "-fcallgraph-info=su"), source, ".ci").read_text(encoding="utf-8")
+
+
+def _kept_file(words: tuple[str, ...], source: Path, suffix: str) -> Path:
+    """What a compiler writes for a source under a suffix, from the folder or made now."""
     key = hashlib.sha256(repr((words, _headers())).encode())
     key.update(source.read_bytes())
-    target = FOLDER / f"{source.stem}_{key.hexdigest()[:24]}.o"
+    target = FOLDER / f"{source.stem}_{key.hexdigest()[:24]}{suffix}"
     if target.exists():
         return target
     FOLDER.mkdir(parents=True, exist_ok=True)
-    unfinished = target.with_suffix(f".{os.getpid()}")
-    command = [*words, "-c", str(source), "-o", str(unfinished)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=without_preloaded())
-    if done.returncode != 0 or done.stderr:
-        unfinished.unlink(missing_ok=True)
-        raise subprocess.CalledProcessError(done.returncode or 1, command, done.stdout, done.stderr)
-    # Another process may have made the same object meanwhile; one takes the place of the other whole.
-    unfinished.replace(target)
+    # Several processes begin with the same files, the largest of which takes half a minute: one makes each file.
+    with target.with_suffix(".lock").open("w") as lock, tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if target.exists():
+            return target
+        made = Path(folder) / source.stem
+        command = [*words, "-c", str(source), "-o", f"{made}.o"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=without_preloaded())
+        if done.returncode != 0 or done.stderr:
+            raise subprocess.CalledProcessError(done.returncode or 1, command, done.stdout, done.stderr)
+        made.with_suffix(suffix).replace(target)
     return target
 
 

@@ -6,7 +6,7 @@ import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from tilewright.base.resources import runtime_dir
@@ -14,6 +14,7 @@ from tilewright.kernels.gcc_options import COUNTED_LEVEL, LIBRARY_OPTIONS, optio
 from tilewright.platform import load_platform
 
 from support.firmware import RISCV_GCC
+from support.objects import call_graph
 
 OBJDUMP = RISCV_GCC.replace("gcc", "objdump")
 IN_ASSEMBLER = {"tilewright_xpulpv2_": 64}
@@ -30,7 +31,8 @@ class Function:
 
 
 Functions = Mapping[str, Function]
-Pointed = Callable[[str, str], bool]
+Pointed = Callable[[str], str]
+"""A regular expression of the functions that a caller's pointers lead to."""
 
 
 def options() -> list[str]:
@@ -47,7 +49,6 @@ def runtime_sources() -> tuple[Path, ...]:
 
 
 def runtime_functions(
-    folder: Path,
     build_type: str = "-O2",
     sources: Sequence[Path] = (),
     counted: Sequence[str] = COUNTED_LEVEL,
@@ -61,21 +62,9 @@ def runtime_functions(
     runtime = runtime_dir()
     found: dict[str, Function] = {}
     for source in sources or runtime_sources():
-        target = folder / f"{source.stem}.o"
         own = options_of_source(str(source.relative_to(runtime)))
-        optimize = [build_type, *counted, *LIBRARY_OPTIONS, *own]
-        command = [
-            RISCV_GCC,
-            *(compiled_with or options()),
-            *optimize,
-            "-fcallgraph-info=su",
-            "-c",
-            str(source),
-            "-o",
-            str(target),
-        ]
-        subprocess.run(command, check=True)
-        _read_graph(target.with_suffix(".ci").read_text(encoding="utf-8"), source.stem, found)
+        words = [RISCV_GCC, *(compiled_with or options()), build_type, *counted, *LIBRARY_OPTIONS, *own]
+        _read_graph(call_graph(words, source), source.stem, found)
     return found
 
 
@@ -142,8 +131,18 @@ def _read_member(text: str, found: dict[str, Function]) -> None:
             current.callees.add(call[1])
 
 
+@cache
+def _matching(pattern: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(filter(re.compile(pattern).fullmatch, names))
+
+
+def targets(caller: str, functions: Functions, pointed: Pointed) -> tuple[str, ...]:
+    """The functions that a caller's pointers lead to, itself aside."""
+    return tuple(name for name in _matching(pointed(caller), tuple(functions)) if name != caller)
+
+
 def depth(name: str, functions: Functions, pointed: Pointed, above: tuple[str, ...] = ()) -> int:
-    """Bytes that a call takes; through pointers it reaches what ``pointed(function, caller)`` says."""
+    """Bytes that a call takes; through pointers it reaches what ``pointed(caller)`` says."""
     if name in above:
         return 0
     if name not in functions:
@@ -151,10 +150,8 @@ def depth(name: str, functions: Functions, pointed: Pointed, above: tuple[str, .
     function = functions[name]
     deepest = 0
     for callee in sorted(function.callees):
-        targets = [callee]
-        if callee == "__indirect_call":
-            targets = [other for other in functions if other != name and pointed(other, name)]
-        for target in targets:
+        called = targets(name, functions, pointed) if callee == "__indirect_call" else (callee,)
+        for target in called:
             deepest = max(deepest, depth(target, functions, pointed, (*above, name)))
     return function.frame_bytes + deepest
 

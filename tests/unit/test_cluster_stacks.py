@@ -18,6 +18,7 @@ from support.stacks import (
     port_functions,
     runtime_functions,
     runtime_sources,
+    targets,
     with_frame,
 )
 from tilewright.base.resources import runtime_dir
@@ -84,7 +85,7 @@ SCATTERED = ("map_add", "map_mul", "map_max", "map_min")
 @pytest.fixture(scope="module")
 def functions(tmp_path_factory: pytest.TempPathFactory) -> Functions:
     folder = tmp_path_factory.mktemp("stacks")
-    return {**library_functions(folder), **port_functions(folder), **runtime_functions(folder)}
+    return {**library_functions(folder), **port_functions(folder), **runtime_functions()}
 
 
 def guard_bytes() -> int:
@@ -129,8 +130,8 @@ def bytes_of(kernel: str, symbol: str, functions: Functions) -> int:
     """Stack of a core that runs a kernel: the core's own frame, the kernel, what the kernel calls, and the guard."""
     file = functions[symbol].file
 
-    def pointed(name: str, caller: str) -> bool:
-        return re.fullmatch(pointed_from(kernel, file, caller), name) is not None
+    def pointed(caller: str) -> str:
+        return pointed_from(kernel, file, caller)
 
     return functions["pulp_cluster_main"].frame_bytes + depth(symbol, functions, pointed) + guard_bytes()
 
@@ -147,13 +148,9 @@ def bytes_with(taken: str, file: str, functions: Functions, taker: str = "") -> 
     users = [family, *(["scatter"] if file in SCATTERED else []), *(["pool_any"] if family == "reduce" else [])]
     users = [taker] if taker else users
 
-    def pointed(other: str, caller: str) -> bool:
-        if functions[other].file == file:
-            reducer = re.fullmatch(rf"{file}:(begin|line|end)(_{name})?", other) if family == "reduce" else None
-            return other == f"tilewright_{taken}" or reducer is not None
-        return re.fullmatch(rf"({'|'.join(users)}):{ROWS}", other) is not None
-
-    deepest = max(depth(f"tilewright_{user}", functions, pointed) for user in users)
+    own = [rf"tilewright_{taken}", *([rf"{file}:(begin|line|end)(_{name})?"] if family == "reduce" else [])]
+    pattern = "|".join([*own, rf"({'|'.join(users)}):{ROWS}"])
+    deepest = max(depth(f"tilewright_{user}", functions, lambda _caller: pattern) for user in users)
     return functions["pulp_cluster_main"].frame_bytes + deepest + guard_bytes()
 
 
@@ -172,7 +169,7 @@ def test_kernels_fit_without_floats_in_the_core(tmp_path: Path) -> None:
     """Where libgcc computes floats, its frames lie below those of kernels."""
     default, more = number("TILEWRIGHT_PULP_STACK_BYTES"), number("SOFT_FLOAT_BYTES")
     without = [option for option in options() if "TILEWRIGHT_ZFINX" not in option]
-    functions = {**library_functions(tmp_path), **runtime_functions(tmp_path, compiled_with=without)}
+    functions = {**library_functions(tmp_path), **runtime_functions(compiled_with=without)}
     needed = needs(functions)
     short = {name: size for name, size in needed.items() if size > declared_stack_bytes().get(name, default) + more}
     assert short == {}
@@ -230,15 +227,14 @@ def led_nowhere(functions: Functions) -> Iterator[tuple[str, str]]:
 
 
 def callers_without_targets(kernel: str, symbol: str, functions: Functions) -> list[str]:
-    led: dict[str, bool] = {}
+    callers: list[str] = []
 
-    def pointed(name: str, caller: str) -> bool:
-        leads = re.fullmatch(pointed_from(kernel, functions[symbol].file, caller), name) is not None
-        led[caller] = led.get(caller, False) or leads
-        return leads
+    def pointed(caller: str) -> str:
+        callers.append(caller)
+        return pointed_from(kernel, functions[symbol].file, caller)
 
     depth(symbol, functions, pointed)
-    return [caller for caller, leads in led.items() if not leads]
+    return [caller for caller in dict.fromkeys(callers) if not targets(caller, functions, pointed)]
 
 
 def test_a_frame_behind_a_pointer_is_seen(functions: Functions) -> None:
@@ -254,7 +250,7 @@ def test_a_frame_that_is_too_large_is_seen(functions: Functions) -> None:
 
 @pytest.mark.parametrize(("name", "least"), [("sinf", 64), ("expf", 16), ("__muldf3", 16), ("pow", 64)])
 def test_frames_of_libraries_are_seen(name: str, least: int, functions: Functions) -> None:
-    assert least <= depth(name, functions, lambda _name, _caller: False) <= 1024
+    assert least <= depth(name, functions, lambda _caller: "(?!)") <= 1024
 
 
 @pytest.mark.parametrize(("size", "status"), [("768u", 0), ("600u", 1)])
@@ -267,11 +263,11 @@ def test_stacks_of_a_size_that_is_asked_for(size: str, status: int, tmp_path: Pa
 
 
 @pytest.mark.parametrize("build_type", ["-Os", "-O3"])
-def test_frames_are_the_same_in_all_build_types(build_type: str, functions: Functions, tmp_path: Path) -> None:
+def test_frames_are_the_same_in_all_build_types(build_type: str, functions: Functions) -> None:
     """As at -O2, of every tenth file, beside the deepest callees; without a level of their own frames differ."""
     chosen = [path for path in runtime_sources() if path.stem in ("walk", "integer_core", "reduce")]
     chosen += list(runtime_sources())[::10]
     wanted = {name: item.frame_bytes for name, item in functions.items()}
-    got, free = (runtime_functions(tmp_path, build_type, chosen, counted) for counted in (COUNTED_LEVEL, ()))
+    got, free = (runtime_functions(build_type, chosen, counted) for counted in (COUNTED_LEVEL, ()))
     assert {name for name, item in got.items() if item.frame_bytes != wanted.get(name)} == set()
     assert {name for name, item in free.items() if item.frame_bytes != wanted.get(name)} != set()

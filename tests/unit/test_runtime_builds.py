@@ -1,4 +1,4 @@
-"""All kernels in builds that projects choose: link-time optimisation, Clang, the sanitizer of undefined behaviour.
+"""All kernels in builds that projects choose: link-time optimisation, Clang, the sanitizers.
 
 Each build compiles every file of the runtime without a warning, then runs networks against stored vectors.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.firmware import WARNINGS, needs_host_compiler
-from support.objects import UNDEFINED, sanitized
+from support.objects import SANITIZED, sanitized
 from tilewright.base.resources import runtime_dir
 from tilewright.kernels.gcc_options import LIBRARY_OPTIONS
 from tilewright.options import build_options
@@ -66,9 +66,9 @@ BUILDS = {
         ("conv_integer.c", "conv.padding_row[i] = ", "int32_t k = i;\nk = k;\nconv.padding_row[k] = "),
         "self-assign",
     ),
-    "ubsan": Build(
-        UNDEFINED[0],
-        UNDEFINED[1:],
+    "sanitizers": Build(
+        SANITIZED[0],
+        SANITIZED[1:],
         ("conv_packed.c", "row = pixels->row[2 * p + i];", "row = INT32_MAX;"),
         "signed integer overflow",
     ),
@@ -77,9 +77,9 @@ BUILDS = {
 
 def every_object(build: Build, folder: Path) -> list[Path]:
     """All C files of the runtime that no platform owns, compiled without a word, those of kernels last."""
-    if build == BUILDS["ubsan"]:
+    if build == BUILDS["sanitizers"]:
         files = [path for part in (runtime_dir(), runtime_dir() / "kernels") for path in sorted(part.glob("*.c"))]
-        return [Path(item) for item in sanitized(files, UNDEFINED)]
+        return [Path(item) for item in sanitized(files)]
     objects: list[Path] = []
     for part in (runtime_dir(), runtime_dir() / "kernels"):
         target = folder / part.name
