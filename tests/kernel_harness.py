@@ -11,6 +11,7 @@ Kernels run under AddressSanitizer and UndefinedBehaviorSanitizer in a process o
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -125,28 +126,31 @@ class Memory:
         assert intact, "a kernel wrote outside its operands"
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Operand:
-    """One operand of one call: where its tile's elements are."""
+    """One operand of one call: the memory of its tile, and which elements of the whole tensor these are.
+
+    ``extents`` and ``strides_bytes`` are those of the memory, and ``spots`` are the places there of the elements
+    ``where`` of the tensor, in the same order.
+    """
 
     view: View
     address: int
     size_bytes: int
-    offsets: Array
+    extents: tuple[int, ...]
+    strides_bytes: tuple[int, ...]
+    spots: tuple[slice | Array, ...]
     where: tuple[slice, ...]
 
     def store(self, array: Array) -> None:
-        memory = np.frombuffer((ctypes.c_uint8 * max(self.size_bytes, 1)).from_address(self.address), np.uint8)
-        memory.flags.writeable = True
-        tile = np.ascontiguousarray(array[self.where])
-        spots = self.offsets[..., None] + np.arange(array.itemsize)
-        memory[spots] = tile.reshape(-1).view(np.uint8).reshape(*tile.shape, array.itemsize)
+        memory = (ctypes.c_uint8 * max(self.size_bytes, 1)).from_address(self.address)
+        np.ndarray(self.extents, array.dtype, memory, 0, self.strides_bytes)[self.spots] = array[self.where]
 
     def load(self, array: Array) -> None:
         memory = np.frombuffer((ctypes.c_uint8 * max(self.size_bytes, 1)).from_address(self.address), np.uint8).copy()
-        spots = self.offsets[..., None] + np.arange(array.itemsize)
-        array[self.where] = np.ascontiguousarray(memory[spots]).view(array.dtype)[..., 0]
-        memory[spots] = POISON
+        array[self.where] = np.ndarray(self.extents, array.dtype, memory, 0, self.strides_bytes)[self.spots]
+        strides_bytes = (*self.strides_bytes, 1)
+        np.ndarray((*self.extents, array.itemsize), np.uint8, memory, 0, strides_bytes)[self.spots] = POISON
         assert (memory[: self.size_bytes] == POISON).all(), "a kernel wrote between the elements of its tile"
 
 
@@ -328,18 +332,18 @@ def operand_of(
         stored[ring_axis] = ring.rows
     order = tuple(range(array.ndim)) if constant else graph.tensor(item.tensor).order
     strides = packed_strides_bytes(tuple(stored), order, array.itemsize)
-    offsets, base = np.zeros(extents, np.int64), 0
-    for axis, lower in enumerate(lowers):
-        slots = np.arange(extents[axis]) + (lower if at_home else 0)
-        if ring is not None and axis == ring_axis:
-            slots = (np.arange(extents[axis]) + lower) % ring.rows
-        elif at_home:
-            base += lower * strides[axis]
-        offsets = offsets + (slots * strides[axis]).reshape([-1 if other == axis else 1 for other in range(array.ndim)])
-    size = int(np.prod(stored)) * array.itemsize
+    where = tuple(slice(lower, upper) for lower, upper in bounds)
+    spots: list[slice | Array] = list(where) if at_home else [slice(0, extent) for extent in extents]
+    if ring is not None and ring_axis >= 0:
+        spots[ring_axis] = (np.arange(extents[ring_axis]) + lowers[ring_axis]) % ring.rows
+    base = sum(
+        low * stride for axis, (low, stride) in enumerate(zip(lowers, strides, strict=True)) if axis != ring_axis
+    )
+    size = math.prod(stored) * array.itemsize
     address = memory.allocate(size) if at is None else at
-    view = View(address + base, None if constant else ctypes.pointer(_shape(item, array, strides, bounds, ring)))
-    return _Operand(view, address, size, offsets, tuple(slice(lower, upper) for lower, upper in bounds))
+    shape = None if constant else ctypes.pointer(_shape(item, array, strides, bounds, ring))
+    view = View(address + (base if at_home else 0), shape)
+    return _Operand(view, address, size, tuple(stored), tuple(strides), tuple(spots), where)
 
 
 def _shape(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from tilewright.plan import AttributeValue
@@ -113,10 +113,10 @@ def _declared(kind: type[Any]) -> Iterator[CField]:
         yield CField(item.name, c_type, *notes)
 
 
-def _flat(value: Any) -> Iterator[tuple[str, AttributeValue]]:
+def _flat(value: CStruct) -> Iterator[tuple[str, AttributeValue]]:
     for item in fields(value):
         found = getattr(value, item.name)
-        if is_dataclass(found):
+        if isinstance(found, CStruct):
             yield from _flat(found)
         else:
             yield item.name, found
