@@ -15,7 +15,7 @@ from tilewright.options import Buffering, Objective
 from tilewright.platform import load_platform
 from tilewright.tiling import choice as tile_choice
 from tilewright.tiling.choice import TilingOptions, choose_tiles
-from tilewright.tiling.field import candidate_field, tile_counts
+from tilewright.tiling.field import candidate_fields, tile_counts
 from tilewright.tiling.least_costs import calls_cycles, least_costs
 from tilewright.tiling.orders import cheapest_orders
 from tilewright.tiling.problem import TilingProblem, tiling_problem
@@ -55,13 +55,12 @@ MACHINES = pytest.mark.parametrize("problem_of", [on_cluster, on_one_core])
 @MACHINES
 def test_no_candidate_costs_less(make: Callable[[], Graph], problem_of: Callable[[Graph], TilingProblem]) -> None:
     problem = problem_of(make())
-    field = candidate_field(problem, frozenset())
+    (field,) = candidate_fields(problem, [frozenset()])
     orders = cheapest_orders(problem, field.steps, field.counts)
     (least,) = least_costs(problem, field, [orders], Objective.CYCLES)
     assert field.size == len(least) > 20
     kernels = [
-        tile_choice._spent(problem, steps, orders, number, problem.known_cycles).kernel
-        for number, steps in enumerate(candidates(field.steps))
+        tile_choice._kernel_cycles(problem, steps, problem.core_split(steps)) for steps in candidates(field.steps)
     ]
     assert min(kernels) >= calls_cycles(problem) * 0.999
     copied = orders.cycles + tile_counts(field) * problem.costs.tile_cycles

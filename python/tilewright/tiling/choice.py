@@ -16,7 +16,7 @@ from tilewright.tiling.field import (
     Capacities,
     Field,
     bytes_near,
-    candidate_field,
+    candidate_fields,
     fits_all,
     tile_counts,
     usable,
@@ -133,7 +133,7 @@ def choose_tiles(problem: TilingProblem, capacities: Capacities, options: Tiling
         return _untiled(problem, options)
     kernels = problem.known_cycles
     ways = with_given_slots(problem, _doublings(problem, options.buffering), options.buffering)
-    fields = [(doubled, candidate_field(problem, doubled)) for doubled in ways]
+    fields = list(zip(ways, candidate_fields(problem, ways), strict=True))
     found = [_best(problem, field, capacities, options, doubled, kernels) for doubled, field in fields]
     if any(item is not None for item in found):
         return _most_certain(problem, fields, found, capacities, options, kernels).choice
@@ -263,24 +263,38 @@ class _Search:
     best: _Scored | None = None
     found: list[_Scored] = dataclass_field(default_factory=list)
     tiles: Counts = dataclass_field(init=False)
+    copies_go_on: bool = dataclass_field(init=False)
 
     def __post_init__(self) -> None:
         self.tiles = tile_counts(self.field)
+        self.copies_go_on = self.problem.copies_go_on
 
     def evaluate(
         self, candidate: int, steps: Mapping[str, int], near: Mapping[str, int], ways: Sequence[Orders]
     ) -> None:
         """Score a candidate in the orders of ``ways``, unless it is beaten or its larger tiles do not fit."""
+        cut = {name for name, counts in self.field.counts.items() if counts[candidate] > 1}
+        kernel_cycles, _ = self._kernel_cycles(steps)
         seen: set[tuple[str, ...]] = set()
         for orders in ways:
-            order = tuple(name for name in orders.order(candidate) if int(self.field.counts[name][candidate]) > 1)
+            order = tuple(name for name in orders.order(candidate) if name in cut)
             if order in seen:
                 continue
             seen.add(order)
-            spent = _spent(self.problem, steps, orders, candidate, self.kernels)
-            least = float(layer_cycles(self.problem.costs, spent, int(self.tiles[candidate])))
+            starts, hidden = float(orders.starts[candidate]), float(orders.hidden[candidate])
+            plain = float(orders.cycles[candidate]) - starts - hidden
+            spent = Spent(kernel_cycles, starts, plain, hidden, self.copies_go_on)
+            least = layer_cycles(self.problem.costs, spent, int(self.tiles[candidate]))
             if self.options.objective is not Objective.CYCLES or not self.is_beaten(least):
                 self._score(candidate, steps, near, order, spent, int(orders.moved_bytes[candidate]))
+
+    def _kernel_cycles(self, steps: Mapping[str, int]) -> tuple[float, float]:
+        """Kernel cycles of a candidate, and how idle its cores are."""
+        key = tuple(steps.values())
+        if key not in self.kernels:
+            split = self.problem.core_split(steps)
+            self.kernels[key] = _kernel_cycles(self.problem, steps, split), idle_cores(self.problem, steps, split)
+        return self.kernels[key]
 
     def is_beaten(self, least_cost: float) -> bool:
         """Whether a candidate that costs at least ``least_cost`` (cycles or bytes) is too dear to be taken."""
@@ -304,14 +318,14 @@ class _Search:
             return
         plain = spent.plain + staged.cycles - staged.hidden
         spent = replace(spent, plain=plain, far_hidden=staged.hidden, far_ends=staged.ends)
-        cycles = float(layer_cycles(problem.costs, spent, int(self.tiles[candidate])))
+        cycles = layer_cycles(problem.costs, spent, int(self.tiles[candidate]))
         moved = moved_bytes + staged.link_bytes
         score = _score(options, cycles, moved_bytes + FAR_BYTES * staged.link_bytes, staged.near_bytes)
         copies = tuple(int(slots[candidate]) for slots in self.field.slots)
         cost = round(score[0])
         choice = TileChoice(steps, order, copies, staged.near_bytes, round(cycles), cost, cost, staged.stagings)
         choice = replace(choice, kept=_kept(problem, choice)) if self.keep and choice.copies[0] < 2 else choice
-        self.found.append(_Scored(score, choice, moved, self.kernels[tuple(steps.values())][1]))
+        self.found.append(_Scored(score, choice, moved, self._kernel_cycles(steps)[1]))
         if self.best is None or score < self.best.score:
             self.best = self.found[-1]
 
@@ -359,18 +373,6 @@ def _ranking(problem: TilingProblem, options: TilingOptions, field: Field, order
     each = problem.costs.tile_cycles + problem.costs.kernel(problem.kernel.name).call_cycles
     # A transfer beside kernels costs between nothing and all of its cycles: half of them rank the candidate.
     return np.lexsort((tiles, orders.cycles - orders.hidden / 2 + tiles * max(each, TILE_CYCLES)))
-
-
-def _spent(
-    problem: TilingProblem, steps: Mapping[str, int], orders: Orders, candidate: int, kernels: KernelCycles
-) -> Spent:
-    key = tuple(steps.values())
-    if key not in kernels:
-        core_split = problem.core_split(steps)
-        kernels[key] = _kernel_cycles(problem, steps, core_split), idle_cores(problem, steps, core_split)
-    starts, hidden = float(orders.starts[candidate]), float(orders.hidden[candidate])
-    beside = all(operand.link.asynchronous for operand in problem.operands if operand.link is not None)
-    return Spent(kernels[key][0], starts, float(orders.cycles[candidate]) - starts - hidden, hidden, beside)
 
 
 def _kernel_cycles(problem: TilingProblem, steps: Mapping[str, int], core_split: CoreSplit | None) -> float:

@@ -7,10 +7,10 @@ in the home; a home that is a part of another tensor has gaps.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Union
+from typing import Any, Union, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from tilewright.operators.nest import AxisMap, axis_range, clipped
 from tilewright.plan import Link
 from tilewright.plan.copies import line_cycles, link_commands
 from tilewright.platform.costs import Costs
-from tilewright.tiling.footprint import Counts, Flags, Steps, tile_bytes, tile_shape
+from tilewright.tiling.footprint import Counts, Flags, Steps, slot_bytes, tile_shape
 from tilewright.tiling.kept import axis_totals, ring_axis
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
@@ -71,9 +71,10 @@ def start_and_line_cycles(operand: TileOperand, steps: Steps) -> tuple[Cycles, C
     No kernel can run while the core starts a transfer.
     """
     assert operand.link is not None
-    lines, commands = transfer_shape(operand, operand.link, steps)
+    shape = tile_shape(operand, steps)
+    lines, commands = rectangle_shape(operand, operand.link, shape)
     starts = np.asarray(commands * operand.link.setup_cycles, dtype=np.float64)
-    return starts, line_cycles(operand.link, lines, tile_bytes(operand, steps))
+    return starts, line_cycles(operand.link, lines, slot_bytes(operand, shape))
 
 
 def rings_pay(problem: TilingProblem) -> bool:
@@ -96,6 +97,14 @@ def rings_pay(problem: TilingProblem) -> bool:
     return False
 
 
+@overload
+def layer_cycles(costs: Costs, spent: Spent, tiles: int) -> float: ...
+
+
+@overload
+def layer_cycles(costs: Costs, spent: Spent, tiles: Counts) -> Cycles: ...
+
+
 def layer_cycles(costs: Costs, spent: Spent, tiles: int | Counts) -> OneOrAll:
     """Predicted cycles of a layer of ``tiles`` tiles, for one candidate or for all.
 
@@ -103,10 +112,13 @@ def layer_cycles(costs: Costs, spent: Spent, tiles: int | Counts) -> OneOrAll:
     copies cost the cycles by which they exceed the core's busy cycles, and at least the cycles of one tile's copies:
     nothing runs beside the first copy in, or the last copy out. Copies of a tile run while the core begins the layer.
     """
+    # NumPy takes ten times as long as Python for one candidate.
+    larger: Callable[[Any, Any], Any] = max if isinstance(tiles, int) else np.maximum
     busy = spent.kernel + spent.starts + tiles * costs.tile_cycles
-    behind = np.maximum(spent.hidden + spent.far_hidden - busy, spent.hidden / tiles + spent.far_ends)
-    begin = np.maximum(costs.layer_cycles - (spent.plain / tiles if spent.runs_beside else 0.0), 0.0)
-    return begin + busy + spent.plain + behind
+    behind = larger(spent.hidden + spent.far_hidden - busy, spent.hidden / tiles + spent.far_ends)
+    begin = larger(costs.layer_cycles - (spent.plain / tiles if spent.runs_beside else 0.0), 0.0)
+    cycles: OneOrAll = begin + busy + spent.plain + behind
+    return cycles
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +175,6 @@ def _axis_total(
     return np.minimum(total, most)
 
 
-def transfer_shape(operand: TileOperand, link: Link, steps: Steps) -> tuple[Counts, Counts]:
-    """Lines of the largest tile, and commands of the link for it, as ``tilewright.plan.copies`` cuts them."""
-    return rectangle_shape(operand, link, tile_shape(operand, steps))
-
-
 def rectangle_counts(operand: TileOperand, link: Link, shape: Sequence[int]) -> tuple[int, int]:
     """As ``rectangle_shape``, for one rectangle."""
     gaps, layout = tuple(gaps_at_home(operand)), (operand.extents, operand.element_bytes)
@@ -185,7 +192,7 @@ def _rectangle_counts(
 
 
 def rectangle_shape(operand: TileOperand, link: Link, shape: Sequence[Counts]) -> tuple[Counts, Counts]:
-    """As ``transfer_shape``, for rectangles of ``shape``."""
+    """Lines of rectangles of ``shape``, and commands of the link for each, as ``tilewright.plan.copies`` cuts them."""
     layout = (operand.extents, operand.element_bytes, link.dimensions, link.max_bytes)
     return _rectangle_shape(gaps_at_home(operand), *layout, shape)
 

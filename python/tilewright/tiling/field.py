@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Union
 
@@ -48,42 +48,55 @@ class Field:
         )
 
 
-def candidate_field(problem: TilingProblem, doubled: frozenset[int]) -> Field:
-    """The candidates whose tiles write every element exactly once, and take sequences in order.
+def candidate_fields(problem: TilingProblem, ways: Sequence[frozenset[int]]) -> list[Field]:
+    """For each way the candidates whose tiles write every element exactly once, and take sequences in order.
 
-    ``doubled`` holds the numbers of the operands that have two or more slots where their tile changes. If it is not
-    empty, candidates of several tiles without any second slot are left out: an empty ``doubled`` has them too.
+    A way holds the numbers of the operands that have two or more slots where their tile changes. If it is not
+    empty, candidates of several tiles without any second slot are left out: an empty way has them too.
     """
     steps = candidate_steps(problem)
-    size = len(next(iter(steps.values())))
     extents = problem.extents
     counts = {name: -(-extents[name] // steps[name]) for name in problem.cuttable}
-    slots = []
-    near: dict[str, Counts] = {}
-    exact = in_sequence(problem, steps)
-    single: Flags = np.ones(size, dtype=bool)
-    for number, operand in enumerate(problem.operands):
+    sound = in_sequence(problem, steps)
+    for operand in problem.operands:
         if operand.write:
-            exact = exact & exact_writes(operand, steps)
-        exact = exact & dense_tiles(operand, steps, extents)
-        if operand.link is None:
-            slots.append(np.zeros(size, dtype=np.int64))
+            sound = sound & exact_writes(operand, steps)
+        sound = sound & dense_tiles(operand, steps, extents)
+    steps = {name: array[sound] for name, array in steps.items()}
+    counts = {name: array[sound] for name, array in counts.items()}
+    slot_bytes = [tile_bytes(operand, steps) if operand.link else None for operand in problem.operands]
+    return [_with_slots(problem, Field(steps, counts, (), {}), doubled, slot_bytes) for doubled in ways]
+
+
+def _with_slots(
+    problem: TilingProblem, field: Field, doubled: frozenset[int], slot_bytes: Sequence[Counts | None]
+) -> Field:
+    """The candidates with slots for one way; ``slot_bytes`` are those of each operand that travels over a link."""
+    slots: list[Counts] = []
+    near: dict[str, Counts] = {}
+    single: Flags = np.ones(field.size, dtype=bool)
+    for number, (operand, size) in enumerate(zip(problem.operands, slot_bytes, strict=True)):
+        if size is None:
+            slots.append(np.zeros(field.size, dtype=np.int64))
             continue
         # More slots than one only where the tile changes at all.
-        changes = np.zeros(size, dtype=bool)
-        for name in operand.dimensions & set(counts):
-            changes = changes | (counts[name] > 1)
+        changes = _is_cut(field, operand.dimensions & set(field.counts))
         copies = np.where(changes & (number in doubled), problem.overlapped_slots(operand), 1)
         single = single & (copies == 1)
         slots.append(copies)
-        before = near.get(operand.near, np.zeros(size, dtype=np.int64))
-        near[operand.near] = before + tile_bytes(operand, steps) * copies
-    if doubled and not problem.buffers:
-        several = np.zeros(size, dtype=bool)
-        for count in counts.values():
-            several = several | (count > 1)
-        exact = exact & ~(several & single)
-    return Field(steps, counts, tuple(slots), near).only(exact)
+        near[operand.near] = near.get(operand.near, 0) + size * copies
+    found = Field(field.steps, field.counts, tuple(slots), near)
+    if not doubled or problem.buffers:
+        return found
+    return found.only(~(_is_cut(field, field.counts) & single))
+
+
+def _is_cut(field: Field, dimensions: Iterable[str]) -> Flags:
+    """The candidates that cut one of ``dimensions``."""
+    cut: Flags = np.zeros(field.size, dtype=bool)
+    for name in dimensions:
+        cut = cut | (field.counts[name] > 1)
+    return cut
 
 
 def in_sequence(problem: TilingProblem, steps: Steps) -> Flags:

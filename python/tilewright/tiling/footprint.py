@@ -29,8 +29,13 @@ def tile_shape(operand: TileOperand, steps: Steps) -> list[Counts]:
 
 def tile_bytes(operand: TileOperand, steps: Steps) -> Counts:
     """Bytes of one slot of a tile buffer, padded to its alignment."""
+    return slot_bytes(operand, tile_shape(operand, steps))
+
+
+def slot_bytes(operand: TileOperand, shape: Sequence[Counts]) -> Counts:
+    """As ``tile_bytes``, for tiles of ``shape``."""
     elements: Counts = np.asarray(1, dtype=np.int64)
-    for extent in tile_shape(operand, steps):
+    for extent in shape:
         elements = elements * extent
     size = elements * operand.element_bytes
     return -(-size // operand.align_bytes) * operand.align_bytes
@@ -113,11 +118,13 @@ def rounds(order: Sequence[str], counts: Mapping[str, Counts], operand: TileOper
     """
     loads: Counts = np.asarray(1, dtype=np.int64)
     pending: Counts = np.asarray(1, dtype=np.int64)
+    dimensions = operand.dimensions
     for name in order:
         pending = pending * counts[name]
-        if name in operand.dimensions:
-            loads = np.where(counts[name] > 1, loads * pending, loads)
-            pending = np.where(counts[name] > 1, np.ones_like(pending), pending)
+        if name in dimensions:
+            moves = counts[name] > 1
+            loads = np.where(moves, loads * pending, loads)
+            pending = np.where(moves, 1, pending)
     return loads
 
 

@@ -42,6 +42,5 @@ def least_costs(problem: TilingProblem, field: Field, ways: Sequence[Orders], ob
 
 def _spent(problem: TilingProblem, orders: Orders, kernel_cycles: float) -> Spent:
     """The cycles of all candidates, each with ``kernel_cycles`` for its calls."""
-    beside = all(operand.link.asynchronous for operand in problem.operands if operand.link is not None)
     plain = orders.cycles - orders.starts - orders.hidden
-    return Spent(kernel_cycles, orders.starts, plain, orders.hidden, beside)
+    return Spent(kernel_cycles, orders.starts, plain, orders.hidden, problem.copies_go_on)

@@ -146,6 +146,11 @@ class TilingProblem:
         return any((self.given, self.given_far, self.buffers, self.far_buffers))
 
     @property
+    def copies_go_on(self) -> bool:
+        """Whether copies go on while the core does something else: whether no link copies by the core itself."""
+        return all(operand.link.asynchronous for operand in self.operands if operand.link is not None)
+
+    @property
     def moves(self) -> bool:
         """Whether any operand travels over a link."""
         return any(operand.link is not None for operand in self.operands)

@@ -17,8 +17,8 @@ import numpy as np
 from tilewright.options import Buffering, Slots
 from tilewright.plan import Link
 from tilewright.plan.copies import line_cycles
-from tilewright.tiling.cost import gaps_at_home, transfer_shape
-from tilewright.tiling.footprint import plain_shape, tile_bytes
+from tilewright.tiling.cost import gaps_at_home, rectangle_shape
+from tilewright.tiling.footprint import plain_shape, slot_bytes, tile_shape
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
 
@@ -142,8 +142,9 @@ def _far_cycles(problem: TilingProblem, hop: _Hop, staging: Staging) -> float:
     if key not in problem.known_setups:
         operand, link = problem.operands[hop.position], hop.link
         steps = {name: np.asarray(step, dtype=np.int64) for name, step in staging.steps.items()}
-        lines, commands = transfer_shape(operand, link, steps)
-        besides = float(line_cycles(link, lines, tile_bytes(operand, steps)))
+        shape = tile_shape(operand, steps)
+        lines, commands = rectangle_shape(operand, link, shape)
+        besides = float(line_cycles(link, lines, slot_bytes(operand, shape)))
         problem.known_setups[key] = int(commands) * link.setup_cycles + besides
     return _loads(staging) * problem.known_setups[key] + staging.link_bytes / hop.link.bytes_per_cycle
 
