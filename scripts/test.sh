@@ -21,8 +21,9 @@ fi
 
 ./scripts/lint.sh
 say "pytest"
-# Neighbouring tests stay in one process, where they share what a module compiles.
-pytest -q -n 2 --dist worksteal --durations=10 ${selection[@]+"${selection[@]}"}
+# Neighbouring tests stay in one process, where they share what a module compiles. One process more than CI has cores:
+# a fifth of the time tests wait, for simulators, signals and disks.
+pytest -q -n 3 --dist worksteal --durations=10 ${selection[@]+"${selection[@]}"}
 for preset in host qemu-rv32; do
     say "ctest: $preset"
     cmake --preset "$preset" "-DTILEWRIGHT_LONG_TESTS=$long"

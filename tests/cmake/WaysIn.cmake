@@ -38,6 +38,8 @@ add_way(add-subdirectory add_subdirectory)
 add_way(fetch-content fetch_content)
 add_way(find-package find_package)
 add_way(wheel wheel)
+# The longest test: begun last, it would run alone for minutes.
+set_tests_properties(way-wheel PROPERTIES COST 1000)
 add_way(editable editable LONG)
 
 # CMake from PyPI.
