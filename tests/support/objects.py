@@ -65,9 +65,11 @@ def _kept_file(words: tuple[str, ...], source: Path, suffix: str) -> Path:
     target = FOLDER / f"{source.stem}_{key.hexdigest()[:24]}{suffix}"
     if target.exists():
         return target
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    locks = FOLDER.with_name("locks")
+    for path in (FOLDER, locks):
+        path.mkdir(parents=True, exist_ok=True)
     # Several processes begin with the same files, the largest of which takes half a minute: one makes each file.
-    with target.with_suffix(".lock").open("w") as lock, tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+    with (locks / target.name).open("w") as lock, tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if target.exists():
             return target
