@@ -26,7 +26,7 @@ SANITIZED = (
 
 
 def sanitized(sources: Sequence[Path], words: Sequence[str] = SANITIZED) -> list[str]:
-    """``kept`` objects of sources of the runtime under both sanitizers."""
+    """``kept`` objects of sources of the runtime under both sanitizers; ``words`` may say more to the compiler."""
     return kept([*words, f"-I{ROOT / 'runtime' / 'include'}"], sources)
 
 

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -129,11 +130,8 @@ def pointed_from(kernel: str, file: str, caller: str) -> str:
 def bytes_of(kernel: str, symbol: str, functions: Functions) -> int:
     """Stack of a core that runs a kernel: the core's own frame, the kernel, what the kernel calls, and the guard."""
     file = functions[symbol].file
-
-    def pointed(caller: str) -> str:
-        return pointed_from(kernel, file, caller)
-
-    return functions["pulp_cluster_main"].frame_bytes + depth(symbol, functions, pointed) + guard_bytes()
+    deepest = depth(symbol, functions, partial(pointed_from, kernel, file))
+    return functions["pulp_cluster_main"].frame_bytes + deepest + guard_bytes()
 
 
 def names_of(function: str) -> list[str]:

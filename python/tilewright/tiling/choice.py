@@ -263,11 +263,9 @@ class _Search:
     best: _Scored | None = None
     found: list[_Scored] = dataclass_field(default_factory=list)
     tiles: Counts = dataclass_field(init=False)
-    copies_go_on: bool = dataclass_field(init=False)
 
     def __post_init__(self) -> None:
         self.tiles = tile_counts(self.field)
-        self.copies_go_on = self.problem.copies_go_on
 
     def evaluate(
         self, candidate: int, steps: Mapping[str, int], near: Mapping[str, int], ways: Sequence[Orders]
@@ -283,7 +281,7 @@ class _Search:
             seen.add(order)
             starts, hidden = float(orders.starts[candidate]), float(orders.hidden[candidate])
             plain = float(orders.cycles[candidate]) - starts - hidden
-            spent = Spent(kernel_cycles, starts, plain, hidden, self.copies_go_on)
+            spent = Spent(kernel_cycles, starts, plain, hidden, self.problem.runs_beside)
             least = layer_cycles(self.problem.costs, spent, int(self.tiles[candidate]))
             if self.options.objective is not Objective.CYCLES or not self.is_beaten(least):
                 self._score(candidate, steps, near, order, spent, int(orders.moved_bytes[candidate]))

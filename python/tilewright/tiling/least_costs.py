@@ -43,4 +43,4 @@ def least_costs(problem: TilingProblem, field: Field, ways: Sequence[Orders], ob
 def _spent(problem: TilingProblem, orders: Orders, kernel_cycles: float) -> Spent:
     """The cycles of all candidates, each with ``kernel_cycles`` for its calls."""
     plain = orders.cycles - orders.starts - orders.hidden
-    return Spent(kernel_cycles, orders.starts, plain, orders.hidden, problem.copies_go_on)
+    return Spent(kernel_cycles, orders.starts, plain, orders.hidden, problem.runs_beside)

@@ -145,8 +145,8 @@ class TilingProblem:
         """Whether the user gives steps or slots, near the core or farther away."""
         return any((self.given, self.given_far, self.buffers, self.far_buffers))
 
-    @property
-    def copies_go_on(self) -> bool:
+    @cached_property
+    def runs_beside(self) -> bool:
         """Whether copies go on while the core does something else: whether no link copies by the core itself."""
         return all(operand.link.asynchronous for operand in self.operands if operand.link is not None)
 
