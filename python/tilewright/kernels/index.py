@@ -293,7 +293,15 @@ SOURCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "kernels.scalar.binary_integer": ("binary_integer.c",),
         "kernels.scalar.conv_integer": ("conv_integer.c", "integer_finish.c"),
-        "kernels.scalar.conv_packed": ("conv_packed.c", "packed_core.c"),
+        "kernels.scalar.conv_packed": (
+            "conv_packed.c",
+            "packed_any.c",
+            "packed_folded.c",
+            "packed_high.c",
+            "packed_layer.c",
+            "packed_away.c",
+            "packed_twice.c",
+        ),
         "kernels.scalar.depthwise_along": ("depthwise_along.c",),
         "kernels.scalar.depthwise_integer": ("depthwise_slide.c",),
         "kernels.scalar.fully_connected_integer": ("fully_connected_integer.c",),

@@ -31,8 +31,6 @@ from tilewright.kernels.scalar.rounds import COLUMNS, HEAD, Blocks, Core, best_c
 from tilewright.kernels.scalar.spatial_integer import IntegerConv
 from tilewright.operators.nest import along, blocks, whole
 
-SOURCES = ("conv_packed.c", "packed_core.c", "integer_finish.c")
-
 TWO, FOUR, SIX = 2, 4, 6
 """Pixels that are computed together: six take fewer instructions for each, but a last group may be part empty. Two
 take a sixth more than four and half their scratch.
@@ -136,7 +134,7 @@ def _choice(conv: IntegerConv, pixels: int, found: Blocks, name: str) -> KernelC
     return KernelChoice(
         kernel=_kernel(pixels, found.runs, found.turns),
         called=f"{PREFIX}conv_packed_{pixels}_{core}{name}_{finish.rule.value}",
-        sources=SOURCES,
+        sources=("conv_packed.c", _core_source(finish.rule), "integer_finish.c"),
         nest=conv.nest,
         reads=(
             x,
@@ -169,6 +167,11 @@ def _choice(conv: IntegerConv, pixels: int, found: Blocks, name: str) -> KernelC
         multiples={"oc": BLOCK},
         uncut=frozenset({"ic", "oc"} if name or group_outputs <= BLOCK else {"ic"}),
     )
+
+
+def _core_source(rule: Rule) -> str:
+    """The C file of the cores that finish by a rule."""
+    return f"packed_{rule.value if rule in INLINED else 'any'}.c"
 
 
 def _packings(conv: IntegerConv, found: Blocks) -> tuple[Packing, Packing]:
@@ -281,6 +284,6 @@ DECLARATION = Declaration(
     },
     gcc_options={
         "conv_packed.c": ("-Os", "-fno-tree-scev-cprop"),
-        "packed_core.c": ("-fno-ssa-phiopt", "-fno-tree-reassoc", "-fno-tree-scev-cprop"),
+        **dict.fromkeys(map(_core_source, Rule), ("-fno-ssa-phiopt", "-fno-tree-reassoc", "-fno-tree-scev-cprop")),
     },
 )
