@@ -8,7 +8,6 @@ After:   "operators.indexing": ("Gather",) in python/tilewright/kernels/index.py
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,6 +20,7 @@ PYTHON = ROOT / "python"
 sys.path.insert(0, str(PYTHON))
 
 from tilewright.kernels.kernel import Declaration  # noqa: E402, for the path above
+from written_files import exit_status  # noqa: E402, for the path above
 
 KERNELS = PYTHON / "tilewright/kernels"
 TARGET = KERNELS / "index.py"
@@ -111,16 +111,7 @@ def _table(name: str, what: str, rows: Mapping[str, tuple[str, ...]]) -> str:
 
 def main() -> int:
     """Write the index, or compare it."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the index would change")
-    text = index_text()
-    if not parser.parse_args().check:
-        TARGET.write_text(text, encoding="utf-8")
-        return 0
-    if TARGET.read_text(encoding="utf-8") == text:
-        return 0
-    sys.stderr.write(f"{TARGET.relative_to(ROOT)} is out of date: scripts/declaration_index.py writes it anew\n")
-    return 1
+    return exit_status(__doc__ or "", {TARGET: index_text()})
 
 
 if __name__ == "__main__":

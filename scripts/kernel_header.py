@@ -9,7 +9,6 @@ After:   struct tilewright_gather_attributes, an assertion of its size, and the 
 
 from __future__ import annotations
 
-import argparse
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from tilewright.kernels.kernel import DECLARATIONS as HEADER  # noqa: E402, for 
 from tilewright.kernels.kernel import MAX_RANK, Declaration  # noqa: E402, for the path above
 from tilewright.kernels.registry import all_declarations  # noqa: E402, for the path above
 from tilewright.tiling.core_split import SHAPE_BYTES, VIEW_POINTERS  # noqa: E402, for the path above
+from written_files import exit_status  # noqa: E402, for the path above
 
 TARGET = ROOT / "runtime" / "include" / HEADER
 COLUMNS = 100
@@ -129,16 +129,7 @@ def _prototype(symbol: str, kind: type[CStruct]) -> str:
 
 def main() -> int:
     """Write the header, or compare it."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the header would change")
-    text = header_text()
-    if not parser.parse_args().check:
-        TARGET.write_text(text, encoding="utf-8")
-        return 0
-    if TARGET.read_text(encoding="utf-8") == text:
-        return 0
-    sys.stderr.write(f"{TARGET.relative_to(ROOT)} is out of date: scripts/kernel_header.py writes it anew\n")
-    return 1
+    return exit_status(__doc__ or "", {TARGET: header_text()})
 
 
 if __name__ == "__main__":

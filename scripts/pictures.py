@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 from xml.sax.saxutils import escape
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "pictures"
+from written_files import ROOT, exit_status
+
+FOLDER = ROOT / "docs" / "explanation" / "pictures"
 INK, PALE, BLUE, ORANGE, GREEN, RED = "#24292f", "#d0d7de", "#9ecbff", "#ffcb8b", "#a7e3b0", "#cf222e"
 FONT = "font-family='system-ui, sans-serif'"
 
@@ -251,19 +251,8 @@ PICTURES = {
 
 def main() -> int:
     """Write the pictures, or compare them."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a picture is out of date")
-    check = parser.parse_args().check
-    old = 0
-    for name, draw in PICTURES.items():
-        path, text = FOLDER / f"{name}.svg", draw().svg()
-        if path.is_file() and path.read_text(encoding="utf-8") == text:
-            continue
-        old += 1
-        sys.stdout.write(f"{path.name}: {'out of date' if check else 'written'}\n")
-        if not check:
-            path.write_text(text, encoding="utf-8")
-    return 1 if check and old else 0
+    files = {FOLDER / f"{name}.svg": draw().svg() for name, draw in PICTURES.items()}
+    return exit_status(__doc__ or "", files)
 
 
 if __name__ == "__main__":

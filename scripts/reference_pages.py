@@ -30,6 +30,7 @@ from setting_pages import platform_keys, with_region  # noqa: E402
 from tilewright.base.toml_file import Codes  # noqa: E402
 from tilewright.options.declaration import OPTION_CODES  # noqa: E402
 from tilewright.platform.file import PLATFORM_CODES  # noqa: E402
+from written_files import asked_to_check, brought_up_to_date  # noqa: E402
 
 HEAD = "<!-- Written by scripts/reference_pages.py. -->\n"
 
@@ -225,11 +226,9 @@ def _cmake_errors() -> Iterator[Said]:
 
 def main() -> int:
     """Write the pages, or compare them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a page is out of date")
-    check = parser.parse_args().check
+    check = asked_to_check(__doc__ or "")
     # The page of CMake functions shows the keywords that are written first.
-    old = _brought_up_to_date(option_files(), check) + _brought_up_to_date(_pages(), check)
+    old = brought_up_to_date(option_files(), check) + brought_up_to_date(_pages(), check)
     return 1 if check and old else 0
 
 
@@ -256,21 +255,6 @@ def _pages() -> dict[Path, str]:
     pages["platform.md"] = with_region((PAGES / "platform.md").read_text(encoding="utf-8"), "keys", platform_keys())
     pages |= {**operator_pages(), "plan.schema.json": plan_schema.text()}
     return {PAGES / name: text for name, text in pages.items()}
-
-
-def _brought_up_to_date(files: dict[Path, str], check: bool) -> int:
-    """How many files do not say what they should; unless ``check``, they do afterwards."""
-    old = [path for path, text in files.items() if not _is(path, text)]
-    for path in old:
-        sys.stdout.write(f"{path.relative_to(ROOT)}: {'out of date' if check else 'written'}\n")
-        if not check:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(files[path], encoding="utf-8")
-    return len(old)
-
-
-def _is(path: Path, text: str) -> bool:
-    return path.is_file() and path.read_text(encoding="utf-8") == text
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 def test_the_index_is_what_the_files_declare() -> None:
     done = subprocess.run([sys.executable, SCRIPT, "--check"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_changed_index_is_noticed(script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def compiled(target: str, text: str, folder: Path) -> subprocess.CompletedProces
 
 def test_the_header_is_what_the_declarations_say() -> None:
     done = subprocess.run([sys.executable, SCRIPT, "--check"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_changed_header_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
