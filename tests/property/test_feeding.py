@@ -18,6 +18,7 @@ from support.firmware import needs_host_compiler
 from support.host_runs import OBJECTS, RUN_SECONDS, host_outputs
 from support.onnx_models import ModelBuilder
 from support.random_groups import random_rows
+from support.sampled import sampled
 from tilewright.base.errors import TilewrightError
 from tilewright.check import Rule, check
 from tilewright.codegen.files import generate_files
@@ -27,7 +28,7 @@ from tilewright.pipeline import Artifacts, compile_model
 from tilewright.plan import Buffer, Plan
 from tilewright.plan.lifetimes import lifetimes
 
-SAMPLE = 14
+SAMPLE, HUNDRED = range(7), range(7, 107)
 CORPUS = os.environ.get("TILEWRIGHT_CORPUS", "")
 FEW = (0, 1, 2, 3, 7, 1000)
 """Rows at a time; 0 is a run, 1000 are all of them."""
@@ -87,11 +88,12 @@ def random_model(seed: int, folder: Path) -> tuple[Path, dict[str, Array]]:
 
 
 @needs_host_compiler
+@pytest.mark.parametrize("seeds", sampled([SAMPLE, HUNDRED]))
 def test_random_networks_give_the_same_bits_however_they_are_fed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    seeds: range, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fed, refused = 0, 0
-    for seed in range(SAMPLE):
+    for seed in seeds:
         path, feeds = random_model(seed, tmp_path / str(seed))
         if not can_be_fed(path, tmp_path):
             refused += 1
@@ -100,7 +102,7 @@ def test_random_networks_give_the_same_bits_however_they_are_fed(
         fed += 1
     with capsys.disabled():
         sys.stdout.write(f"\n{fed} random networks fed, {refused} refused\n")
-    assert fed >= SAMPLE // 2
+    assert fed >= len(seeds) // 2
 
 
 @needs_host_compiler

@@ -17,7 +17,7 @@ from tilewright.graph import Graph
 BATCH = 20
 """Models of one program; compiling costs more than running."""
 
-SAMPLE = 60
+SAMPLE = 30
 
 SLICES, SLICE = 8, 500
 

@@ -18,7 +18,7 @@ from tilewright.kernels.xpulpv2 import conv
 from tilewright.rewrites.passes import optimise
 
 KINDS = {"float": random_float, "int8": random_int8}
-SAMPLE, THOUSANDS = 25, 1000
+SAMPLE, THOUSANDS = 12, 1000
 CONVOLUTIONS = 60
 
 

@@ -40,7 +40,7 @@ SAMPLE = {
 }
 """Networks of this folder, with a pool and the number of cores that share calls; ``near`` where tensors may stay."""
 
-SAMPLE_MUTATIONS, ALL_MUTATIONS = 40, 10_000
+SAMPLE_MUTATIONS, ALL_MUTATIONS = 25, 10_000
 TILED = {
     "onnx/tflm_hello_world_int8": 512,
     "onnx/kws_int8": 16000,

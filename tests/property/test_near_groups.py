@@ -41,7 +41,7 @@ NETWORKS: tuple[tuple[Grown, int, float], ...] = (
 )
 """Random networks with the least size of l1 in which they fit times a number: in all of them groups save copies."""
 
-MUTATIONS = 25
+MUTATIONS = 12
 
 
 def stored(grown: Grown, seed: int, folder: Path) -> Path:

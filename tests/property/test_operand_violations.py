@@ -18,7 +18,7 @@ from tilewright.importers.load import import_model
 from tilewright.importers.onnx import operands
 from tilewright.importers.onnx.convert import TRANSLATORS
 
-_EVERY = 12
+_EVERY = 24
 """Of the changed nodes, one in so many is the sample."""
 _NO_VERDICT = re.compile(
     r"NOT_IMPLEMENTED|not supported|layout_ == 0|NumDimensions\(\) == 4|per-tensor|QLinearMatmul : input scale|"
@@ -84,7 +84,7 @@ def _all() -> list[OneNode]:
 def test_a_sample_of_violations_is_refused(tmp_path: Path) -> None:
     found, counts = _holes(_all()[::_EVERY], tmp_path / "one.onnx")
     assert found == []
-    assert min(counts.values()) > 300
+    assert min(counts.values()) > 150
 
 
 @pytest.mark.long

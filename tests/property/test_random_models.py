@@ -21,7 +21,7 @@ from tilewright.graph import Array
 
 OBJECTS = Path(__file__).parents[2] / "build" / "sanitized"
 KINDS = {"float": random_float, "int8": random_int8}
-SAMPLE, THOUSANDS = 12, 1000
+SAMPLE, THOUSANDS = 6, 1000
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -19,6 +19,7 @@ from support.host_runs import OBJECTS, RUN_SECONDS
 from support.mutations import mutations
 from support.onnx_models import ModelBuilder
 from support.random_streams import random_stream
+from support.sampled import sampled
 from support.slid import built, compiled, random_frames, slid_rows, window_rows
 from tilewright.base.errors import TilewrightError
 from tilewright.base.resources import runtime_dir
@@ -31,7 +32,7 @@ from tilewright.tools.golden import GoldenRequest, golden_files
 from tilewright.tools.simulate import simulate
 
 CORPUS = os.environ.get("TILEWRIGHT_CORPUS", "")
-SAMPLE = 14
+SAMPLE, HUNDRED = range(7), range(7, 107)
 FRAMES = 120
 SEED = 6
 """A seed whose network has rings of several depths."""
@@ -53,16 +54,19 @@ def stored(folder: Path, seed: int) -> Path:
 
 @needs_host_compiler
 @pytest.mark.skipif(not CORPUS, reason="TILEWRIGHT_CORPUS is not set")
-@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("rows", sampled([3, 1]))
 def test_a_temporal_network_of_the_corpus_slides(tmp_path: Path, rows: int) -> None:
     path = Path(CORPUS) / "onnx" / "tcn_causal_128_int8" / "network.onnx"
     assert differing(path, tmp_path, compiled(path, slide={"input_q": rows}), 300) == 0
 
 
 @needs_host_compiler
-def test_random_networks_give_the_bits_of_the_whole_window(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("seeds", sampled([SAMPLE, HUNDRED]))
+def test_random_networks_give_the_bits_of_the_whole_window(
+    seeds: range, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     slid, refused = 0, 0
-    for seed in range(SAMPLE):
+    for seed in seeds:
         path = stored(tmp_path, seed)
         try:
             found = compiled(path, slide={"x": (2, 4, 8)[seed % 3]})
@@ -76,7 +80,7 @@ def test_random_networks_give_the_bits_of_the_whole_window(tmp_path: Path, capsy
         slid += 1
     with capsys.disabled():
         sys.stdout.write(f"\n{slid} random networks slid, {refused} refused\n")
-    assert slid >= SAMPLE // 2
+    assert slid >= len(seeds) // 2
 
 
 @needs_riscv

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from support.firmware import needs_arm, needs_host_compiler, needs_riscv
+from support.sampled import sampled
 from tilewright.cli.main import main
 from tilewright.tools.bundle import CODE_OPTIONS
 
@@ -160,7 +161,7 @@ endmacro()
 
 @needs_host_compiler
 @pytest.mark.parametrize(
-    ("esp", "zephyr", "target"), [("ON", "", "__idf_digits"), ("OFF", ZEPHYR, "digits"), ("OFF", "", "digits")]
+    ("esp", "zephyr", "target"), sampled([("OFF", ZEPHYR, "digits"), ("ON", "", "__idf_digits"), ("OFF", "", "digits")])
 )
 def test_sdks_compile_it_by_its_own_lists(tmp_path: Path, esp: str, zephyr: str, target: str) -> None:
     """ESP-IDF and Zephyr (stand-ins for the functions that a bundle calls) and plain CMake compile a bundle."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.firmware import RISCV_GCC
+from support.sampled import sampled
 from support.stacks import (
     Functions,
     depth,
@@ -260,7 +261,7 @@ def test_stacks_of_a_size_that_is_asked_for(size: str, status: int, tmp_path: Pa
     assert ("no multiple of 16" in done.stderr) == bool(status)
 
 
-@pytest.mark.parametrize("build_type", ["-Os", "-O3"])
+@pytest.mark.parametrize("build_type", sampled(["-Os", "-O3"]))
 def test_frames_are_the_same_in_all_build_types(build_type: str, functions: Functions) -> None:
     """As at -O2, of every tenth file, beside the deepest callees; without a level of their own frames differ."""
     chosen = [path for path in runtime_sources() if path.stem in ("walk", "integer_core", "reduce")]

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.sampled import sampled
 
 MODELS = Path(__file__).parents[1] / "firmware" / "models"
 SURROUNDINGS = (
@@ -41,7 +42,7 @@ def generate(folder: Path, network: str, options: list[str], surroundings: dict[
     return {str(path.relative_to(out)): path.read_bytes() for path in files}
 
 
-@pytest.mark.parametrize("network", COMMANDS)
+@pytest.mark.parametrize("network", sampled(COMMANDS, 2))
 def test_two_processes_write_the_same_bytes(network: str, tmp_path: Path) -> None:
     results = []
     for folder, surroundings in zip(("here", "some where/else"), SURROUNDINGS, strict=True):

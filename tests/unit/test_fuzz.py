@@ -25,7 +25,7 @@ from fuzz.workers import run_all
 from support.firmware import needs_host_compiler
 from tilewright.base import resources
 
-SAMPLE, THOUSANDS = 200, 10_000
+SAMPLE, THOUSANDS = 100, 10_000
 
 
 @needs_host_compiler

@@ -13,6 +13,7 @@ from support.host_runs import generated, host_outputs
 from support.integer_nodes import integers
 from support.onnx_models import ModelBuilder
 from support.planned import groups
+from support.sampled import sampled
 from tilewright.check import Rule, check
 from tilewright.options import build_options
 from tilewright.pipeline import compile_model
@@ -50,9 +51,9 @@ def sram(plan: Plan) -> int:
 
 
 @needs_host_compiler
-@pytest.mark.parametrize("pads", [(1, 1, 1, 1), (0, 1, 0, 1), (0, 1, 1, 1), (1, 0, 0, 1)], ids=str)
-def test_the_same_bits_in_pools_of_all_sizes(tmp_path: Path, pads: tuple[int, ...]) -> None:
-    model = separable(2, pads)
+@pytest.mark.parametrize("pads", sampled(["1 1 1 1", "0 1 0 1", "0 1 1 1", "1 0 0 1"], 2))
+def test_the_same_bits_in_pools_of_all_sizes(tmp_path: Path, pads: str) -> None:
+    model = separable(2, tuple(map(int, pads.split())))
     feeds = {"x": integers(np.random.default_rng(6), "int8", (1, 3, ROWS, COLUMNS))}
     apart = generated(model, tmp_path / "apart", groups="off")
     wanted = host_outputs(apart, feeds, tmp_path / "apart")["y"]

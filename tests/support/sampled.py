@@ -1,0 +1,24 @@
+"""Values of a parametrized test: a sample for ``make test``, all of them for ``make test-all``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+def sampled(values: Iterable[Any], count: int = 1) -> list[Any]:
+    """The values; tests of those behind the first ``count`` are long.
+
+    A tuple stands for as many arguments as it has items: ``sampled([("ON", 1), ("OFF", 2)])`` are two tests, of which
+    the second is long.
+    """
+    found = list(values)
+    assert len(found) > count, "nothing is left for the long tests"
+    return [*found[:count], *(_long(value) for value in found[count:])]
+
+
+def _long(value: Any) -> Any:
+    values = value if isinstance(value, tuple) else (value,)
+    return pytest.param(*values, marks=pytest.mark.long)
