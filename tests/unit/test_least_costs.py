@@ -60,7 +60,7 @@ def test_no_candidate_costs_less(make: Callable[[], Graph], problem_of: Callable
     (least,) = least_costs(problem, field, [orders], Objective.CYCLES)
     assert field.size == len(least) > 20
     kernels = [
-        tile_choice._kernel_cycles(problem, steps, problem.core_split(steps)) for steps in candidates(field.steps)
+        tile_choice.cycles_of_calls(problem, steps, problem.core_split(steps)) for steps in candidates(field.steps)
     ]
     assert min(kernels) >= calls_cycles(problem) * 0.999
     copied = orders.cycles + tile_counts(field) * problem.costs.tile_cycles

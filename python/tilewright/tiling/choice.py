@@ -198,7 +198,7 @@ def _untiled(problem: TilingProblem, options: TilingOptions) -> TileChoice:
     steps = problem.extents
     scratch = problem.scratch_bytes(steps)
     near = {problem.scratch_pool: scratch} if scratch else {}
-    cycles = problem.costs.layer_cycles + _kernel_cycles(problem, steps, problem.core_split(steps))
+    cycles = problem.costs.layer_cycles + cycles_of_calls(problem, steps, problem.core_split(steps))
     cost = round(_score(options, cycles, 0, near)[0])
     return TileChoice(steps, (), (0,) * len(problem.operands), near, round(cycles), cost, cost)
 
@@ -279,9 +279,7 @@ class _Search:
             if order in seen:
                 continue
             seen.add(order)
-            starts, hidden = float(orders.starts[candidate]), float(orders.hidden[candidate])
-            plain = float(orders.cycles[candidate]) - starts - hidden
-            spent = Spent(kernel_cycles, starts, plain, hidden, self.problem.runs_beside)
+            spent = orders.spent(kernel_cycles, self.problem.runs_beside, candidate)
             least = layer_cycles(self.problem.costs, spent, int(self.tiles[candidate]))
             if self.options.objective is not Objective.CYCLES or not self.is_beaten(least):
                 self._score(candidate, steps, near, order, spent, int(orders.moved_bytes[candidate]))
@@ -291,7 +289,7 @@ class _Search:
         key = tuple(steps.values())
         if key not in self.kernels:
             split = self.problem.core_split(steps)
-            self.kernels[key] = _kernel_cycles(self.problem, steps, split), idle_cores(self.problem, steps, split)
+            self.kernels[key] = cycles_of_calls(self.problem, steps, split), idle_cores(self.problem, steps, split)
         return self.kernels[key]
 
     def is_beaten(self, least_cost: float) -> bool:
@@ -373,7 +371,7 @@ def _ranking(problem: TilingProblem, options: TilingOptions, field: Field, order
     return np.lexsort((tiles, orders.cycles - orders.hidden / 2 + tiles * max(each, TILE_CYCLES)))
 
 
-def _kernel_cycles(problem: TilingProblem, steps: Mapping[str, int], core_split: CoreSplit | None) -> float:
+def cycles_of_calls(problem: TilingProblem, steps: Mapping[str, int], core_split: CoreSplit | None) -> float:
     """Kernel cycles of all calls; the last tile of a dimension may be shorter."""
     calls = sum(problem.kernel_cycles(lengths, core_split) * times for lengths, times in tile_lengths(problem, steps))
     return calls + problem.costs.kernel(problem.kernel.name).first_cycles
