@@ -60,8 +60,10 @@ class Segments
           left_(request.nodes)
     {
         find_positions();
-        measure();
+        count_alive();
         cut();
+        find_bytes();
+        find_segments();
     }
 
     Answer run()
@@ -106,7 +108,8 @@ class Segments
         positions_ = ticks.size();
     }
 
-    void measure()
+    // Bytes that are alive at each position, and how many units begin there.
+    void count_alive()
     {
         alive_.assign(positions_ + 1, 0);
         begun_.assign(positions_ + 1, 0);
@@ -158,11 +161,21 @@ class Segments
             }
         }
         segments_.push_back({begin, positions_});
+    }
+
+    // The most bytes that are alive at one position of each segment.
+    void find_bytes()
+    {
         for (Segment &segment : segments_) {
             for (std::size_t p = segment.begin; p < segment.end; ++p) {
                 segment.bytes = std::max(segment.bytes, alive_[p]);
             }
         }
+    }
+
+    // The segments that each unit lives in.
+    void find_segments()
+    {
         const auto segment_of = [&](std::size_t position) {
             const auto after = std::partition_point(
                 segments_.begin(), segments_.end(),
