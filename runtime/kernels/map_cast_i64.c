@@ -5,4 +5,4 @@
 #define ROW(suffix, T, U) TILEWRIGHT_MAP_1(cast_i64_##suffix, int64_t, T, x)
 TILEWRIGHT_FOR_INTEGERS(ROW)
 TILEWRIGHT_MAP_1(cast_i64_b8, int64_t, uint8_t, x != 0)
-TILEWRIGHT_MAP_1(cast_i64_f32, int64_t, float, tilewright_to_i64((double)x))
+TILEWRIGHT_MAP_1(cast_i64_f32, int64_t, float, tilewright_float_to_i64(x))

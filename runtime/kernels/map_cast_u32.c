@@ -5,4 +5,4 @@
 #define ROW(suffix, T, U) TILEWRIGHT_MAP_1(cast_u32_##suffix, uint32_t, T, x)
 TILEWRIGHT_FOR_INTEGERS(ROW)
 TILEWRIGHT_MAP_1(cast_u32_b8, uint32_t, uint8_t, x != 0)
-TILEWRIGHT_MAP_1(cast_u32_f32, uint32_t, float, tilewright_to_u32((double)x))
+TILEWRIGHT_MAP_1(cast_u32_f32, uint32_t, float, tilewright_float_to_u32(x))

@@ -5,4 +5,4 @@
 #define ROW(suffix, T, U) TILEWRIGHT_MAP_1(cast_u8_##suffix, uint8_t, T, x)
 TILEWRIGHT_FOR_INTEGERS(ROW)
 TILEWRIGHT_MAP_1(cast_u8_b8, uint8_t, uint8_t, x != 0)
-TILEWRIGHT_MAP_1(cast_u8_f32, uint8_t, float, tilewright_to_range((double)x, 0, UINT8_MAX))
+TILEWRIGHT_MAP_1(cast_u8_f32, uint8_t, float, tilewright_float_to_range(x, 0, UINT8_MAX))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from types import MappingProxyType
 from typing import Annotated
 
@@ -56,19 +57,41 @@ class Map(CStruct):
 _OPERATORS = tuple(operator for operator in FUNCTIONS if operator != "Expand")
 """The operators of this file; Expand is a copy (movement.py)."""
 
-_SIMPLE = elementwise_kernel("map", Map, 12.0)
-_OF_POWERS = elementwise_kernel("map", Map, 30.0)
-"""For functions of e^x that power_f32.h computes."""
+_CYCLES: Mapping[str, float] = MappingProxyType(
+    {
+        **dict.fromkeys((*_TYPES, "Where", "Cast", "IsInf"), 12.0),
+        **dict.fromkeys(("Abs", "Neg", "Sqrt", "Reciprocal", "Softsign"), 8.0),
+        "ThresholdedRelu": 9.0,
+        "IsNaN": 10.0,
+        "Sign": 10.5,
+        "Shrink": 13.0,
+        "DivInteger": 14.0,
+        "Mod": 18.0,
+        "Elu": 22.0,
+        "Celu": 22.5,
+        "Selu": 24.0,
+        "Floor": 25.0,
+        "Ceil": 25.0,
+        "Mish": 37.0,
+        "Round": 46.0,
+        "Log": 76.0,
+        "Atan": 83.0,
+        "Exp": 95.0,
+        "Cosh": 129.0,
+        "Sinh": 139.0,
+        "Tan": 160.0,
+        "Pow": 190.0,
+        "Erf": 200.0,
+        "Softplus": 200.0,
+    }
+)
+"""Of an element on a core with FPU; all others call a function of the library, for ``_LIBRARY_CYCLES``."""
 
-_OF_QUOTIENTS = elementwise_kernel("map", Map, 8.0)
-"""For roots and quotients: one long instruction where the core computes floats."""
-
-_COSTLY = elementwise_kernel("map", Map, 120.0)
-_CHEAP = frozenset(_TYPES) | {"Where", "Cast", "Floor", "Ceil", "Round", "IsNaN", "IsInf", "ThresholdedRelu", "Shrink"}
+_LIBRARY_CYCLES = 120.0
 _CALLED = MappingProxyType(
     {"Sqrt": "tilewright_map_sqrt", "Reciprocal": "tilewright_map_quotient", "Softsign": "tilewright_map_quotient"}
 )
-"""Names in a platform's costs of ``_OF_QUOTIENTS``: cores whose floats lack an instruction call functions for them."""
+"""Names in a platform's costs, since cores whose floats lack an instruction call functions for them."""
 
 
 def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -80,17 +103,14 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     file, function = row
     values = tuple(map(float, parameters(node)))
     attributes = Map(f"tilewright_map_{function}", len(names), (*values, *(0.0,) * (4 - len(values))))
-    choice = elementwise(node, graph, _kernel_of(node.operator), attributes)
+    choice = elementwise(node, graph, _kernel_of(_CYCLES.get(node.operator, _LIBRARY_CYCLES)), attributes)
     called = _CALLED.get(node.operator, "")
     return (replace(choice, sources=("map.c", f"map_{file}.c", "walk.c"), called=called),)
 
 
-def _kernel_of(operator: str) -> Kernel:
-    if operator in _CHEAP:
-        return _SIMPLE
-    if operator in _CALLED:
-        return _OF_QUOTIENTS
-    return _OF_POWERS if operator in ("Elu", "Selu", "Celu", "Mish") else _COSTLY
+@cache
+def _kernel_of(cycles: float) -> Kernel:
+    return elementwise_kernel("map", Map, cycles)
 
 
 def snake(name: str) -> str:
@@ -143,7 +163,7 @@ def _rows() -> tuple[str, ...]:
 
 DECLARATION = Declaration(
     operators=dict.fromkeys(_OPERATORS, choices),
-    kernels=(_SIMPLE, _OF_POWERS, _OF_QUOTIENTS, _COSTLY),
+    kernels=tuple(map(_kernel_of, sorted({*_CYCLES.values(), _LIBRARY_CYCLES}))),
     pointed={"tilewright_row_body": _rows()},
     stack_bytes={
         "map_add_f32": 544,
