@@ -14,7 +14,7 @@ from conformance.cases import NodeCase
 from conformance.firmware import OnTarget, problems, program
 from onnx import TensorProto
 from support.firmware import build_riscv, needs_host_compiler, needs_riscv
-from support.host_runs import OBJECTS, generated
+from support.host_runs import OBJECTS, generated, host_outputs
 from support.onnx_models import ModelBuilder, imported, outputs_of
 from tilewright.base.resources import runtime_dir
 from tilewright.graph import Array
@@ -126,6 +126,24 @@ def test_kernels_follow_the_rule_on_this_machine(tmp_path: Path) -> None:
     assert problems(chosen, printed) == {}
     spoilt = printed.replace("ff", "fe", 1)
     assert problems(chosen, spoilt)
+
+
+@needs_host_compiler
+def test_casts_at_the_ends_of_types(tmp_path: Path) -> None:
+    """Floats at, before and behind each end of each type: what is beyond becomes the end."""
+    limits = {np.dtype(dtype): np.iinfo(dtype) for dtype in (np.int32, np.uint32, np.int64)}
+    ends = np.float32([end for limit in limits.values() for end in (limit.min, limit.max)])
+    x = np.concatenate([ends, np.nextafter(ends, np.float32(0)), np.nextafter(ends, 2 * ends)])
+    builder = ModelBuilder(13)
+    given = builder.input("x", x.shape)
+    names = {
+        dtype: builder.node("Cast", given, to=onnx.helper.np_dtype_to_tensor_dtype(dtype), output=dtype.name)
+        for dtype in limits
+    }
+    model = builder.model(*names.values(), dtypes={name: dtype.type for dtype, name in names.items()})
+    got = host_outputs(generated(model, tmp_path / "net"), {"x": x}, tmp_path)
+    for dtype, limit in limits.items():
+        assert got[names[dtype]].tolist() == [min(max(int(value), limit.min), limit.max) for value in x.tolist()]
 
 
 @needs_riscv
