@@ -124,3 +124,21 @@ foreach(
   endif()
   declare_network(lite_${name} FOLDER "${TILEWRIGHT_CORPUS}/tflite/${name}" L1 16000 ${tolerance})
 endforeach()
+
+foreach(
+  name
+  IN
+  ITEMS
+    deeploy_KeywordSpotting
+    deeploy_ImageClassification
+    deeploy_ICCT
+    deeploy_EEGFormer
+    kws_int8
+    ic_qdq_pc
+    lite_kws_int8
+    lite_mbv1_025_128_uint8
+    lite_mnist_lstm_int8
+    lite_op16_tconv1
+)
+  set(NETWORK_${name}_VECTORS TRUE)
+endforeach()
