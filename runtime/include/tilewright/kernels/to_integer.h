@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Real numbers to integers without undefined behaviour: rounded towards zero; the nearest integer of
- * the type if x is out of range, 0 for NaN. Only for kernels. */
+/* Real numbers to integers without undefined behaviour: rounded towards zero; the nearest integer
+ * of the type if x is out of range, 0 for NaN. Only for kernels. */
 #ifndef TILEWRIGHT_KERNELS_TO_INTEGER_H
 #define TILEWRIGHT_KERNELS_TO_INTEGER_H
 
@@ -32,8 +32,8 @@ static inline int32_t tilewright_to_i32(double x)
     return x <= -2147483648.0 ? INT32_MIN : (int32_t)x;
 }
 
-/* Of floats, without float64, which few cores compute. No float lies between the largest integer and
- * the power of two above it. */
+/* Of floats, without float64, which few cores compute. No float lies between the largest integer
+ * and the power of two above it. */
 static inline int64_t tilewright_float_to_i64(float x)
 {
     if (x != x) {
