@@ -12,15 +12,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 
-ROOT = Path(__file__).resolve().parents[1]
+from written_files import ROOT, exit_status
+
 PYTHON = ROOT / "python"
 sys.path.insert(0, str(PYTHON))
 
 from tilewright.kernels.kernel import Declaration  # noqa: E402, for the path above
-from written_files import exit_status  # noqa: E402, for the path above
 
 KERNELS = PYTHON / "tilewright/kernels"
 TARGET = KERNELS / "index.py"
@@ -111,7 +110,7 @@ def _table(name: str, what: str, rows: Mapping[str, tuple[str, ...]]) -> str:
 
 def main() -> int:
     """Write the index, or compare it."""
-    return exit_status(__doc__ or "", {TARGET: index_text()})
+    return exit_status(__doc__ or "", lambda: {TARGET: index_text()})
 
 
 if __name__ == "__main__":

@@ -12,18 +12,17 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Iterator
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from written_files import ROOT, exit_status
+
 sys.path.insert(0, str(ROOT / "python"))
 
-from tilewright.kernels.c_structs import PREFIX, CField, CStruct, size_bytes  # noqa: E402, for the path above
-from tilewright.kernels.element_types import ELEMENT_TYPES  # noqa: E402, for the path above
-from tilewright.kernels.kernel import DECLARATIONS as HEADER  # noqa: E402, for the path above
-from tilewright.kernels.kernel import MAX_RANK, Declaration  # noqa: E402, for the path above
-from tilewright.kernels.registry import all_declarations  # noqa: E402, for the path above
-from tilewright.tiling.core_split import SHAPE_BYTES, VIEW_POINTERS  # noqa: E402, for the path above
-from written_files import exit_status  # noqa: E402, for the path above
+from tilewright.kernels.c_structs import PREFIX, CField, CStruct, size_bytes
+from tilewright.kernels.element_types import ELEMENT_TYPES
+from tilewright.kernels.kernel import DECLARATIONS as HEADER
+from tilewright.kernels.kernel import MAX_RANK, Declaration
+from tilewright.kernels.registry import all_declarations
+from tilewright.tiling.core_split import SHAPE_BYTES, VIEW_POINTERS
 
 TARGET = ROOT / "runtime" / "include" / HEADER
 COLUMNS = 100
@@ -129,7 +128,7 @@ def _prototype(symbol: str, kind: type[CStruct]) -> str:
 
 def main() -> int:
     """Write the header, or compare it."""
-    return exit_status(__doc__ or "", {TARGET: header_text()})
+    return exit_status(__doc__ or "", lambda: {TARGET: header_text()})
 
 
 if __name__ == "__main__":

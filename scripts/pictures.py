@@ -251,8 +251,7 @@ PICTURES = {
 
 def main() -> int:
     """Write the pictures, or compare them."""
-    files = {FOLDER / f"{name}.svg": draw().svg() for name, draw in PICTURES.items()}
-    return exit_status(__doc__ or "", files)
+    return exit_status(__doc__ or "", lambda: {FOLDER / f"{name}.svg": draw().svg() for name, draw in PICTURES.items()})
 
 
 if __name__ == "__main__":

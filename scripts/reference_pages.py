@@ -19,7 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from written_files import ROOT, exit_status
+
 PAGES = ROOT / "docs" / "reference"
 sys.path.insert(0, str(ROOT / "python"))
 
@@ -30,7 +31,6 @@ from setting_pages import platform_keys, with_region  # noqa: E402
 from tilewright.base.toml_file import Codes  # noqa: E402
 from tilewright.options.declaration import OPTION_CODES  # noqa: E402
 from tilewright.platform.file import PLATFORM_CODES  # noqa: E402
-from written_files import asked_to_check, brought_up_to_date  # noqa: E402
 
 HEAD = "<!-- Written by scripts/reference_pages.py. -->\n"
 
@@ -226,10 +226,8 @@ def _cmake_errors() -> Iterator[Said]:
 
 def main() -> int:
     """Write the pages, or compare them."""
-    check = asked_to_check(__doc__ or "")
     # The page of CMake functions shows the keywords that are written first.
-    old = brought_up_to_date(option_files(), check) + brought_up_to_date(_pages(), check)
-    return 1 if check and old else 0
+    return exit_status(__doc__ or "", option_files, _pages)
 
 
 def litert_page() -> str:

@@ -13,28 +13,27 @@ if [ "${1:-}" = --all ]; then
     long=ON
 fi
 
-# CMake hands these variables to every project that a ctest configures: the projects compile mostly the same files.
-launcher=()
-if command -v ccache >/dev/null; then
-    launcher=(CMAKE_C_COMPILER_LAUNCHER=ccache "CCACHE_DIR=$root/build/ccache")
-fi
-
 ./scripts/lint.sh
 say "pytest"
 # Neighbouring tests stay in one process, where they share what a module compiles. One process more than CI has cores:
 # a fifth of the time tests wait, for simulators, signals and disks.
 pytest -q -n 3 --dist worksteal --durations=10 ${selection[@]+"${selection[@]}"}
 
+# Hundreds of firmwares, and projects that a ctest configures, compile mostly the same files: CMake hands this on.
+if command -v ccache >/dev/null; then
+    export CMAKE_C_COMPILER_LAUNCHER=ccache "CCACHE_DIR=$root/build/ccache"
+fi
+
 # prepare_tests <preset>: configured and built.
 prepare_tests() {
-    env ${launcher[@]+"${launcher[@]}"} cmake --preset "$1" "-DTILEWRIGHT_LONG_TESTS=$long"
+    cmake --preset "$1" "-DTILEWRIGHT_LONG_TESTS=$long"
     cmake --build --preset "$1"
 }
 
 # run_tests <preset>
 run_tests() {
     say "ctest: $1"
-    env ${launcher[@]+"${launcher[@]}"} ctest --preset "$1$suffix"
+    ctest --preset "$1$suffix"
     say "the ten slowest, in seconds: $1"
     sed '/^---/,$d' "build/$1/Testing/Temporary/CTestCostData.txt" | sort -k 3,3 -rn |
         awk 'NR <= 10 { print $3, $1 }'

@@ -5,4 +5,4 @@
 #define ROW(suffix, T, U) TILEWRIGHT_MAP_1(cast_i32_##suffix, int32_t, T, x)
 TILEWRIGHT_FOR_INTEGERS(ROW)
 TILEWRIGHT_MAP_1(cast_i32_b8, int32_t, uint8_t, x != 0)
-TILEWRIGHT_MAP_1(cast_i32_f32, int32_t, float, tilewright_float_to_i32(x))
+TILEWRIGHT_MAP_1(cast_i32_f32, int32_t, float, tilewright_float_to_range(x, INT32_MIN, INT32_MAX))

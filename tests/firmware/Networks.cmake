@@ -11,8 +11,8 @@ The folder has network.onnx or model.tflite, inputs.npz, outputs.npz (or outputs
 then), and types.json where TYPES are needed. L1
 is the size of the tiled variant, DOUBLE adds a double-buffered one, LEVELS one with constants in
 a third level of memory, whose links carry little more than they must, and one with everything in the
-third level and twice L1 between (chain). FLOAT takes a core with FPU. With NETWORK_<name>_VECTORS it runs on a
-core with vectors too, as all networks without FLOAT do in the long tests.
+third level and twice L1 between (chain). FLOAT takes a core with FPU. Without it, the network
+runs on a core with vectors too: with NETWORK_<name>_VECTORS always, else in the long tests.
 A network whose folder is absent is reported and left out.
 #]]
 function(declare_network name)
@@ -81,7 +81,7 @@ function(add_networks_in_qemu)
     declare_variant(${name} untiled PLATFORM ${platform}-single)
     declare_variant(${name} tiled PLATFORM ${platform} POOLS l1=${l1})
     declare_variant(${name} smallest PLATFORM ${platform} POOLS l1=${SMALLEST_${name}})
-    if(NETWORK_${name}_VECTORS OR (TILEWRIGHT_LONG_TESTS AND NOT platform MATCHES "f$"))
+    if((NETWORK_${name}_VECTORS OR TILEWRIGHT_LONG_TESTS) AND NOT platform MATCHES "f$")
       declare_variant(${name} rvv PLATFORM rv32-rvv)
     endif()
     if(NETWORK_${name}_DOUBLE)

@@ -125,6 +125,7 @@ foreach(
   declare_network(lite_${name} FOLDER "${TILEWRIGHT_CORPUS}/tflite/${name}" L1 16000 ${tolerance})
 endforeach()
 
+# One or two of each source and kind of layer, always with vectors.
 foreach(
   name
   IN

@@ -16,7 +16,7 @@ from tilewright.plan import RelationKind, callers_kinds
 from tilewright.storage.joining import plan_storage
 
 EFFORT = settings(
-    max_examples=100,
+    max_examples=200,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     derandomize=True,

@@ -37,7 +37,6 @@ def test_a_changed_index_is_noticed(script: ModuleType, monkeypatch: pytest.Monk
     changed = tmp_path / "index.py"
     changed.write_text(script.index_text().replace('"Gather", ', ""), encoding="utf-8")
     monkeypatch.setattr(script, "TARGET", changed)
-    monkeypatch.setattr(script, "ROOT", tmp_path)
     monkeypatch.setattr(sys, "argv", [str(SCRIPT), "--check"])
     assert script.main() == 1
 

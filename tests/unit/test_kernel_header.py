@@ -71,7 +71,6 @@ def test_a_changed_header_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     changed = tmp_path / "declarations.h"
     changed.write_text(kernel_header.header_text().replace("int32_t gather;", "int16_t gather;"), encoding="utf-8")
     monkeypatch.setattr(kernel_header, "TARGET", changed)
-    monkeypatch.setattr(kernel_header, "ROOT", tmp_path)
     monkeypatch.setattr(sys, "argv", [str(SCRIPT), "--check"])
     assert kernel_header.main() == 1
 

@@ -279,7 +279,11 @@ class _Search:
             if order in seen:
                 continue
             seen.add(order)
-            spent = orders.spent(kernel_cycles, self.problem.runs_beside, candidate)
+            # Floats, not scalars of NumPy, which take several times as long.
+            cycles, starts, hidden = (
+                values.item(candidate) for values in (orders.cycles, orders.starts, orders.hidden)
+            )
+            spent = Spent.of(kernel_cycles, cycles, starts, hidden, self.problem.runs_beside)
             least = layer_cycles(self.problem.costs, spent, int(self.tiles[candidate]))
             if self.options.objective is not Objective.CYCLES or not self.is_beaten(least):
                 self._score(candidate, steps, near, order, spent, int(orders.moved_bytes[candidate]))

@@ -143,6 +143,11 @@ class Spent:
     far_hidden: float = 0.0
     far_ends: float = 0.0
 
+    @classmethod
+    def of(cls, kernel: float, cycles: OneOrAll, starts: OneOrAll, hidden: OneOrAll, runs_beside: bool) -> Spent:
+        """With ``cycles`` for all copies, ``starts`` and ``hidden`` among them; near the core alone."""
+        return cls(kernel, starts, cycles - starts - hidden, hidden, runs_beside)
+
 
 def _axis_total(
     axis: AxisMap,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tilewright.options import Objective
-from tilewright.tiling.cost import Cycles, layer_cycles
+from tilewright.tiling.cost import Cycles, Spent, layer_cycles
 from tilewright.tiling.field import Field, tile_counts
 from tilewright.tiling.orders import Orders
 from tilewright.tiling.problem import TilingProblem
@@ -37,5 +37,5 @@ def least_costs(problem: TilingProblem, field: Field, ways: Sequence[Orders], ob
     if objective is Objective.BYTES_MOVED:
         return np.asarray([orders.moved_bytes for orders in ways], dtype=np.float64)
     calls, tiles = calls_cycles(problem), tile_counts(field)
-    spent = [orders.spent(calls, problem.runs_beside) for orders in ways]
+    spent = [Spent.of(calls, orders.cycles, orders.starts, orders.hidden, problem.runs_beside) for orders in ways]
     return np.asarray([layer_cycles(problem.costs, item, tiles) for item in spent])

@@ -12,7 +12,7 @@ from itertools import permutations
 
 import numpy as np
 
-from tilewright.tiling.cost import Cycles, Spent, distinct_bytes, start_and_line_cycles
+from tilewright.tiling.cost import Cycles, distinct_bytes, start_and_line_cycles
 from tilewright.tiling.footprint import Counts, Flags, Steps, rounds
 from tilewright.tiling.gapped_lines import gapped_line_cycles
 from tilewright.tiling.kept import ring_axis
@@ -21,8 +21,6 @@ from tilewright.tiling.problem import TilingProblem
 
 CUT_DIMENSIONS = 4
 """Dimensions whose order is permuted; further ones stay outermost in the nest's order."""
-
-_ALL = slice(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +57,6 @@ class Orders:
     def order(self, candidate: int) -> tuple[str, ...]:
         """The best order of a candidate."""
         return self.orders[int(self.best[candidate])]
-
-    def spent(self, kernel_cycles: float, runs_beside: bool, candidate: int | slice = _ALL) -> Spent:
-        """Who spends the cycles of a candidate, or of all of them, whose kernel calls take ``kernel_cycles``."""
-        cycles, starts, hidden = (values[candidate] for values in (self.cycles, self.starts, self.hidden))
-        return Spent(kernel_cycles, starts, cycles - starts - hidden, hidden, runs_beside)
 
 
 @dataclass(frozen=True, slots=True)

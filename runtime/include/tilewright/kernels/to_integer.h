@@ -45,17 +45,6 @@ static inline int64_t tilewright_float_to_i64(float x)
     return x <= -9223372036854775808.0f ? INT64_MIN : (int64_t)x;
 }
 
-static inline int32_t tilewright_float_to_i32(float x)
-{
-    if (x != x) {
-        return 0;
-    }
-    if (x >= 2147483648.0f) {
-        return INT32_MAX;
-    }
-    return x <= -2147483648.0f ? INT32_MIN : (int32_t)x;
-}
-
 static inline uint32_t tilewright_float_to_u32(float x)
 {
     if (!(x > 0.0f)) {
@@ -64,7 +53,7 @@ static inline uint32_t tilewright_float_to_u32(float x)
     return x >= 4294967296.0f ? UINT32_MAX : (uint32_t)x;
 }
 
-/* Clipped to [least, most], which are exact as floats. */
+/* Clipped to [least, most], the ends of a type. */
 static inline int32_t tilewright_float_to_range(float x, int32_t least, int32_t most)
 {
     if (x != x) {
