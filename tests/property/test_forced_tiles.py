@@ -108,7 +108,8 @@ def test_rows_that_are_not_brought_into_the_ring_are_seen(tmp_path: Path) -> Non
     sound = next(case for case in cases if any(item.ring_axis is not None for item in case.tiled.plan.buffers))
     assert differences([sound], tmp_path / "sound", tmp_path, 0) == []
     source = sound.tiled.files["t0.c"].decode()
-    assert "tilewright_fetch_ring(" in source
-    edited = source.replace("tilewright_fetch_ring(", "tilewright_fetch(").encode()
+    assert "struct tilewright_ring_lines lines = {" in source
+    assert ", first, count, lines);" in source
+    edited = source.replace(", first, count, lines);", ", 0, count, lines);").encode()
     broken = replace(sound, tiled=replace(sound.tiled, files={**sound.tiled.files, "t0.c": edited}))
     assert len(differences([broken], tmp_path / "broken", tmp_path, 0)) == 1

@@ -41,7 +41,7 @@ class BlockText:
 
 
 @dataclass(frozen=True, slots=True)
-class _Axis:
+class Axis:
     """One axis of ``factor`` elements, times the C expression ``varying`` unless that is empty; strides in bytes."""
 
     factor: int
@@ -73,16 +73,13 @@ def block_text(
     indices = all_indices(loop) if loop is not None else {}
     if any(name not in indices for axis in (*rectangle, *within) for name, _ in axis.terms):
         return None
-    offsets, axes = _axes(rectangle, tile_strides, home_strides, indices, within)
-    axes = _joined(axes)
-    line = _Axis(1, "", element_bytes, element_bytes)
-    if axes and axes[-1].tile_stride == axes[-1].home_stride == element_bytes:
-        line = axes.pop()
-    if len(axes) > 1 or any(axis.factor <= 0 for axis in (*axes, line)):
+    strides = list(zip(tile_strides, home_strides, strict=True))
+    found = line_axes(rectangle, strides, element_bytes, indices, within)
+    if found is None:
         return None
-    outer = axes[0] if axes else _Axis(1, "", 0, 0)
+    outer = found.outer
     used = {name for axis in (*rectangle, *within) for name, _ in axis.terms}
-    offset, line_count, line_bytes = " + ".join(offsets), outer.text(), line.text(element_bytes)
+    offset, line_count, line_bytes = " + ".join(found.offsets), outer.text(), found.line.text(element_bytes)
     declared = index_lines(loop, runs, used) if loop is not None else []
     return BlockText(
         lines=tuple(needed_lines(declared, f"{offset} {line_count} {line_bytes}")),
@@ -92,6 +89,39 @@ def block_text(
         tile_stride=outer.tile_stride,
         home_stride=outer.home_stride,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class LineAxes:
+    """A rectangle as ``outer`` times one line of ``line`` elements.
+
+    ``offsets`` are the terms of its offset in the home, C expressions of bytes.
+    """
+
+    offsets: tuple[str, ...]
+    outer: Axis
+    line: Axis
+
+
+def line_axes(
+    rectangle: Sequence[AxisRange],
+    strides: Sequence[tuple[int, int]],
+    element_bytes: int,
+    indices: Mapping[str, Index],
+    within: Sequence[AxisRange] = (),
+) -> LineAxes | None:
+    """The lines of a rectangle whose axes have these strides in tile and home; None if their distances differ.
+
+    The home holds the rectangle ``within``, or the tensor if that is empty.
+    """
+    offsets, axes = _axes(rectangle, strides, indices, within)
+    axes = _joined(axes)
+    line = Axis(1, "", element_bytes, element_bytes)
+    if axes and axes[-1].tile_stride == axes[-1].home_stride == element_bytes:
+        line = axes.pop()
+    if len(axes) > 1 or any(axis.factor <= 0 for axis in (*axes, line)):
+        return None
+    return LineAxes(tuple(offsets), axes[0] if axes else Axis(1, "", 0, 0), line)
 
 
 def needed_lines(declarations: Sequence[str], text: str) -> list[str]:
@@ -106,24 +136,23 @@ def needed_lines(declarations: Sequence[str], text: str) -> list[str]:
 
 def _axes(
     rectangle: Sequence[AxisRange],
-    tile_strides: Sequence[int],
-    home_strides: Sequence[int],
+    strides: Sequence[tuple[int, int]],
     indices: Mapping[str, Index],
     within: Sequence[AxisRange],
-) -> tuple[list[str], list[_Axis]]:
+) -> tuple[list[str], list[Axis]]:
     """Terms of the offset in the home, and the axes of more than one element, from the tile's largest stride down."""
     offsets: list[str] = []
-    axes: list[_Axis] = []
-    for number, (axis, tile_stride, home_stride) in enumerate(zip(rectangle, tile_strides, home_strides, strict=True)):
+    axes: list[Axis] = []
+    for number, (axis, (tile_stride, home_stride)) in enumerate(zip(rectangle, strides, strict=True)):
         bounds = axis_bounds(axis, indices)
         extent = constant_extent(axis, indices)
         begin = _begin(within[number], indices) if within else "0"
         if offset := _offset(_begin(axis, indices), begin, home_stride):
             offsets.append(offset)
         if extent is None:
-            axes.append(_Axis(1, f"(({bounds.upper}) - ({bounds.lower}))", tile_stride, home_stride))
+            axes.append(Axis(1, f"(({bounds.upper}) - ({bounds.lower}))", tile_stride, home_stride))
         elif extent != 1:
-            axes.append(_Axis(extent, "", tile_stride, home_stride))
+            axes.append(Axis(extent, "", tile_stride, home_stride))
     return offsets, sorted(axes, key=lambda item: (-item.tile_stride, -item.home_stride))
 
 
@@ -147,9 +176,9 @@ def _offset(lower: str, begin: str, stride: int) -> str:
     return factor if stride == 1 else f"{factor} * {stride}"
 
 
-def _joined(axes: list[_Axis]) -> list[_Axis]:
+def _joined(axes: list[Axis]) -> list[Axis]:
     """Join neighbouring axes that lie without gaps in both arrays in every tile: 5 x 64 packed bytes become 320."""
-    joined: list[_Axis] = []
+    joined: list[Axis] = []
     for axis in reversed(axes):
         inner = joined[-1] if joined else None
         if (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from tilewright.codegen.blocks import block_text
+from tilewright.codegen.blocks import BlockText, block_text
 from tilewright.codegen.expressions import (
     tile_number,
 )
@@ -12,8 +12,17 @@ from tilewright.codegen.extents import constant_bounds, element_bytes, first_byt
 from tilewright.codegen.kernel_calls import WHOLE, CallShape, KernelText, SplitText, ViewText
 from tilewright.codegen.layer_scope import LayerScope
 from tilewright.codegen.literals import members
+from tilewright.codegen.ring_copies import RingAxis, RingText, ring_text
 from tilewright.codegen.splits import SplitOperand, split_text
-from tilewright.codegen.steps import BlockCopyText, RectangleCopyText, StepText, TileShape, WaitText, WordsText
+from tilewright.codegen.steps import (
+    BlockCopyText,
+    RectangleCopyText,
+    RingCopyText,
+    StepText,
+    TileShape,
+    WaitText,
+    WordsText,
+)
 from tilewright.codegen.window_runs import rows_made
 from tilewright.plan import (
     BufferKind,
@@ -44,22 +53,30 @@ def _copy_text(scope: LayerScope, step: CopyStart) -> StepText:
         name = f"{scope.short(tile)}_token"
         scope.parts.tokens[name] = scope.under_way(step, buffer)
         token = scope.token(name, step, buffer, step.runs)
+    near, far = scope.address(tile, step.runs), scope.address(home, step.runs)
+    copy = scope.guard(step.runs), inward, scope.model.links[step.link], token, tile_number(step.runs), near, far
+    if (block := _block_text(scope, step, tile, home)) is not None:
+        return BlockCopyText(*copy, block)
+    if (ring := _ring_text(scope, step, tile, home)) is not None:
+        return RingCopyText(*copy, ring)
+    return _rectangle_text(scope, step, tile, home, token, inward=inward)
+
+
+def _block_text(scope: LayerScope, step: CopyStart, tile: Operand, home: Operand) -> BlockText | None:
+    buffer = scope.buffer(tile)
+    if step.words or buffer.ring_axis is not None:
+        return None
     strides = (buffer.strides_bytes, scope.buffer(home).strides_bytes)
-    is_box = buffer.ring_axis is None and not step.words
-    rectangle = tile.rectangle, *strides, element_bytes(buffer), scope.loop, step.runs, home.within
-    block = block_text(*rectangle) if is_box else None
-    if block is None:
-        return _rectangle_text(scope, step, tile, home, token, inward=inward)
-    return BlockCopyText(
-        guard=scope.guard(step.runs),
-        inward=inward,
-        link=scope.model.links[step.link],
-        token=token,
-        tile=tile_number(step.runs),
-        near=scope.address(tile, step.runs),
-        home=scope.address(home, step.runs),
-        copied=block,
-    )
+    return block_text(tile.rectangle, *strides, element_bytes(buffer), scope.loop, step.runs, home.within)
+
+
+def _ring_text(scope: LayerScope, step: CopyStart, tile: Operand, home: Operand) -> RingText | None:
+    buffer = scope.buffer(tile)
+    if step.words or home.within or scope.loop is None or buffer.ring_axis is None:
+        return None
+    strides = (buffer.strides_bytes, scope.buffer(home).strides_bytes)
+    ring = RingAxis(buffer.ring_axis, buffer.shape[buffer.ring_axis], step.kept)
+    return ring_text(tile.rectangle, *strides, element_bytes(buffer), ring, scope.loop, step.runs)
 
 
 def _rectangle_text(

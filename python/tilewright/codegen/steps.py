@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from tilewright.codegen.blocks import BlockText
 from tilewright.codegen.function_text import block
+from tilewright.codegen.ring_copies import RingText
 
 
 class StepText:
@@ -81,6 +82,28 @@ class BlockCopyText(CopyText):
             f"{_assigned(self.token)}tilewright_copy_block({self.link}u, {target},",
             f"    {source}, {lines.line_count}, {lines.line_bytes},",
             f"    {to}, {of});",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RingCopyText(CopyText):
+    """A copy of rows or columns, in lines, between a ring and its home."""
+
+    copied: RingText
+
+    def lines(self, *, profiled: bool) -> tuple[str, ...]:
+        """Declarations of the elements' bounds, and the call of ``tilewright_fetch_rows`` for example."""
+        ring = self.copied
+        counted = f"measured.copied_bytes += (uint32_t)(count * {ring.lines} * ({ring.line_bytes}));"
+        function = f"tilewright_{'fetch' if self.inward else 'store'}_{'columns' if ring.is_columns else 'rows'}"
+        return (
+            f"const int32_t tile = {self.tile};",
+            *ring.declarations,
+            f"const struct tilewright_ring_lines lines = {{{ring.elements}, {ring.lines}, {ring.line_bytes}, "
+            f"{ring.tile_stride}, {ring.home_stride}}};",
+            *((counted,) if profiled else ()),
+            f"{_assigned(self.token)}{function}({self.link}u, {self.near},",
+            f"    {self.home} + {ring.home_offset}, first, count, lines);",
         )
 
 
