@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from support.random_int8 import QuantizedModel
-from support.random_model import RandomModel
+from support.random_model import RandomModel, Unfit
 
 NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
 LINEAR = {"mode": "linear", "coordinate_transformation_mode": "half_pixel"}
+REDRAWN = 100_000
+"""From the seed of a model that cannot be computed to the one that is taken instead."""
 
 
 @dataclass
@@ -88,7 +90,17 @@ class _Builder:
 
 
 def random_hourglass(seed: int) -> RandomModel:
-    """Always the same model for the same seed: int8, uint8 or float32, one or two long skips."""
+    """Always the same model for the same seed: int8, uint8 or float32, one or two long skips.
+
+    One that cannot be computed, as where a window is larger than its image, is drawn anew.
+    """
+    try:
+        return _drawn(seed)
+    except Unfit:
+        return random_hourglass(seed + REDRAWN)
+
+
+def _drawn(seed: int) -> RandomModel:
     chance = random.Random(seed)
     numbers = np.random.default_rng(seed)
     shape = (1, chance.randint(1, 3), chance.randint(18, 30), chance.randint(2, 6))
