@@ -22,7 +22,7 @@ tilewright_token_t tilewright_fetch_ring(uint32_t link, uint8_t *tile,
     const int32_t axis = shape->ring_axis;
     const int32_t rows = shape->extent[axis];
     const int32_t slot = shape->origin[axis] % shape->ring_rows;
-    const int32_t head = tilewright_minimum(rows, shape->ring_rows - slot);
+    const int32_t head = tilewright_ring_head(shape->origin[axis], rows, shape->ring_rows);
     struct tilewright_shape part = *shape;
     part.extent[axis] = head;
     const tilewright_token_t token =

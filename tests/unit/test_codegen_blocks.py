@@ -8,27 +8,14 @@ from math import prod
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.c_expressions import declared, evaluated
 from tilewright.codegen.blocks import BlockText, block_text
 from tilewright.plan import AxisRange, CoarseIndex, Index, Loop, Runs
 
 
-def names_of(text: BlockText, tile: int) -> dict[str, int]:
-    """Values, for a tile, of the names that the block's C declares."""
-    names: dict[str, int] = {"tile": tile, "tilewright_minimum": 0}
-    for line in text.lines:
-        name, value = line.removeprefix("const int32_t ").rstrip(";").split(" = ")
-        names[name] = evaluated(value, names)
-    return names
-
-
-def evaluated(expression: str, names: dict[str, int]) -> int:
-    functions = {"tilewright_minimum": min, "tilewright_maximum": max, "tilewright_floor": lambda a, b: a // b}
-    return int(eval(expression.replace("/", "//"), {"__builtins__": {}}, {**names, **functions}))
-
-
 def touched(text: BlockText, tile: int) -> list[int]:
     """Bytes of the home that a tile's copy touches, in the order of the tile's bytes."""
-    names = names_of(text, tile)
+    names = declared(text.lines, tile)
     first = evaluated(text.home_offset, names) if text.home_offset else 0
     lines, size = evaluated(text.line_count, names), evaluated(text.line_bytes, names)
     return [first + line * text.home_stride + byte for line in range(lines) for byte in range(size)]

@@ -7,24 +7,10 @@ from math import fmod, prod
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from support.c_expressions import declared, evaluated
 from tilewright.codegen.expressions import axis_bounds, condition, index_lines, not_kept_lower, slot, tile_number
 from tilewright.operators.nest import clipped, index_bounds
 from tilewright.plan import AxisRange, Index, Loop, Runs
-
-_FUNCTIONS = {
-    "tilewright_minimum": min,
-    "tilewright_maximum": max,
-    "tilewright_floor": lambda a, b: a // b,
-}
-
-
-def _run(lines: list[str], tile: int) -> dict[str, int]:
-    """Evaluate C declarations; / is exact enough because operands are not negative."""
-    values: dict[str, int] = {}
-    for line in lines:
-        name, expression = line.removeprefix("const int32_t ").removesuffix(";").split(" = ", 1)
-        values[name] = eval(expression.replace("/", "//"), dict(_FUNCTIONS), {**values, "tile": tile})
-    return values
 
 
 @st.composite
@@ -49,12 +35,11 @@ def test_bounds_match_the_nest(case: tuple[tuple[Index, ...], AxisRange]) -> Non
     every = Runs(0, 1, tiles, tuple(index.name for index in indices))
     lines = index_lines(Loop(indices, ()), every, {name for name, _ in axis.terms})
     for tile in range(tiles):
-        values = _run(lines, tile)
+        values = declared(lines, tile)
         for name, (lower, upper) in index_bounds(indices, tile).items():
             values.setdefault(f"{name}_lower", lower)
             values.setdefault(f"{name}_upper", upper)
-        lower = eval(bounds.lower, dict(_FUNCTIONS), values)
-        upper = eval(bounds.upper, dict(_FUNCTIONS), values)
+        lower, upper = evaluated(bounds.lower, values), evaluated(bounds.upper, values)
         expected = clipped(axis, index_bounds(indices, tile))
         assert max(upper - lower, 0) == expected[1] - expected[0]
         assert expected[0] == expected[1] or lower == expected[0]
@@ -67,7 +52,7 @@ def test_what_a_ring_lacks_is_behind_the_tile_before(case: tuple[tuple[Index, ..
     kept = next((name for name, stride in axis.terms if stride > 0 and steps[name].count > 1), None)
     assume(kept is not None)
     assert kept is not None
-    text = not_kept_lower(axis, kept, steps).replace(f"{kept}_lower == 0 ?", "first if not moved else").split(" : ")
+    text = not_kept_lower(axis, kept, steps)
     for tile in range(prod(index.count for index in indices)):
         box = dict(index_bounds(indices, tile))
         begin, end = clipped(axis, box)
@@ -79,7 +64,7 @@ def test_what_a_ring_lacks_is_behind_the_tile_before(case: tuple[tuple[Index, ..
         before = {**box, kept: (box[kept][0] - steps[kept].step, box[kept][0])}
         moved = box[kept][0] > 0
         expected = min(max(begin, clipped(axis, before)[1]), end) if moved else begin
-        found = eval(text[1] if moved else text[0].split("else ")[1], dict(_FUNCTIONS), values)
+        found = evaluated(text, values)
         assert max(end - found, 0) == end - expected
         assert expected == end or found == expected
 
@@ -100,7 +85,7 @@ def test_slots_and_indices_follow_the_number_of_the_block() -> None:
         lines = index_lines(loop, runs, {"a", "b"})
         for block, t in enumerate(runs.iterations):
             number = eval(tile_number(runs), {"t": t})
-            values = _run(lines, number)
+            values = declared(lines, number)
             assert (values["a_lower"], values["b_lower"]) == (2 * (block // 3), 3 * (block % 3))
             assert (values["a_upper"], values["b_upper"]) == (values["a_lower"] + 2, values["b_lower"] + 3)
             for period, copies in ((1, 2), (2, 2), (4, 3)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.c_expressions import evaluated
 from tilewright.codegen.kernel_calls import SplitText
 from tilewright.codegen.splits import SplitOperand, split_text
 from tilewright.operators.nest import clipped
@@ -19,11 +20,6 @@ def shared(axis: AxisRange, *, is_packed: bool, chunk: int, loop: Loop | None = 
     rectangle = (AxisRange((), 0, 0, 1, 1), axis)
     kernel = Kernel("k", "symbol", (Operand("x", rectangle),), (), ("scratch",), ((1, 0),), (), split=split)
     return split_text("k_part", kernel, [SplitOperand((360, STRIDE), (1, 0), is_packed)], "context->l1 + 8", loop)
-
-
-def evaluated(expression: str, names: dict[str, int]) -> int:
-    functions = {"tilewright_minimum": min, "tilewright_maximum": max, "tilewright_floor": lambda a, b: a // b}
-    return int(eval(expression, {"__builtins__": {}}, {**names, **functions}))
 
 
 def names_of(text: SplitText, members: dict[str, int]) -> dict[str, int]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import prod
 
 import pytest
+from support.c_expressions import declared, evaluated
 from tilewright.codegen.ring_copies import RingAxis, RingText, ring_text
 from tilewright.plan import AxisRange, Index, Loop, Runs
 
 ROWS, COLUMNS, CHANNELS = 25, 5, 8
-FUNCTIONS = {"tilewright_minimum": min, "tilewright_maximum": max}
 
 
 def text_of(
@@ -29,27 +29,16 @@ def text_of(
 
 
 def values(text: RingText, tile: int) -> dict[str, int]:
-    """The values of the variables that the copy declares in a tile, and of its expressions."""
-    names: dict[str, int] = {"tile": tile}
-    for line in text.declarations:
-        name, expression = line.removeprefix("const int32_t ").rstrip(";").split(" = ", 1)
-        names[name] = evaluated(expression, names)
+    """The values of the copy's expressions in a tile."""
+    names = declared(text.block.lines, tile)
+    names["first"] = evaluated(text.first, names)
     return {
         "first": names["first"],
-        "rows": names["count"],
-        "offset": evaluated(text.home_offset, names),
-        "lines": evaluated(text.lines, names),
-        "line_bytes": evaluated(text.line_bytes, names),
+        "rows": evaluated(text.count, names),
+        "offset": evaluated(text.block.home_offset, names),
+        "lines": evaluated(text.block.line_count, names),
+        "line_bytes": evaluated(text.block.line_bytes, names),
     }
-
-
-def evaluated(expression: str, names: dict[str, int]) -> int:
-    if " ? " in expression:
-        condition, _, rest = expression.partition(" ? ")
-        yes, _, no = rest.partition(" : ")
-        expression = f"({yes}) if ({condition}) else ({no})"
-    known = {**FUNCTIONS, "tilewright_floor": lambda a, b: a // b, **names}
-    return int(eval(expression.replace("/", "//"), {"__builtins__": {}}, known))
 
 
 @pytest.mark.parametrize("step", [1, 3, 4, 7, 24])
@@ -68,7 +57,9 @@ def test_rows_land_where_kernels_look_for_them(step: int, channels: int) -> None
         assert found["offset"] == first * home_strides[1] + first_channel
     assert (text.elements, text.is_columns) == (step + 2, False)
     assert found["line_bytes"] * found["lines"] == COLUMNS * channels
-    assert (text.tile_stride, text.home_stride) == ((channels, CHANNELS) if channels < CHANNELS else (40, 40))
+    assert (text.block.tile_stride, text.block.home_stride) == (
+        (channels, CHANNELS) if channels < CHANNELS else (40, 40)
+    )
 
 
 def test_rows_with_gaps_between_them_are_left_to_the_runtime() -> None:
@@ -86,7 +77,7 @@ def test_columns_land_where_kernels_look_for_them(step: int) -> None:
     text = ring_text((rows, columns, channels), *strides, 1, RingAxis(1, step + 2, "ow"), Loop((ow,), ()), runs)
     assert text is not None
     assert (text.elements, text.is_columns) == (step + 2, True)
-    assert (text.tile_stride, text.home_stride) == (strides[0][0], strides[1][0])
+    assert (text.block.tile_stride, text.block.home_stride) == (strides[0][0], strides[1][0])
     for tile in range(ow.count):
         found, first = values(text, tile), 0 if tile == 0 else tile * step + 1
         assert (found["first"], found["offset"]) == (first, first * CHANNELS)
@@ -99,4 +90,5 @@ def test_rows_of_planes_are_parts_of_lines() -> None:
     text = text_of(3, 4, tile_strides=tile, home_strides=home)
     assert text is not None
     assert text.is_columns
-    assert (text.lines, text.line_bytes, text.tile_stride, text.home_stride) == ("4", str(COLUMNS), tile[0], home[0])
+    assert (text.block.line_count, text.block.line_bytes) == ("4", str(COLUMNS))
+    assert (text.block.tile_stride, text.block.home_stride) == (tile[0], home[0])

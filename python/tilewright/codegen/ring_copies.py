@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilewright.codegen.blocks import LineAxes, line_axes, needed_lines
+from tilewright.codegen.blocks import Axis, BlockText, LineAxes, line_axes, needed_lines
 from tilewright.codegen.expressions import all_indices, axis_bounds, index_lines, not_kept_lower
 from tilewright.plan import AxisRange, Loop, Runs
 
@@ -32,27 +32,21 @@ class RingAxis:
 
 @dataclass(frozen=True, slots=True)
 class RingText:
-    """C text of a copy of rows or columns; offsets, strides and sizes are bytes.
+    """C text of a copy of rows or columns.
 
     Attributes:
-        declarations: of the variables in the expressions below, ``first`` and ``count`` (of elements) among them.
-        home_offset: expression of the offset of element ``first`` in the home.
+        first: expression of the first element, which ``block`` calls ``first``.
+        count: expression of the number of elements, with ``first`` in it.
         elements: rows or columns of the ring.
         is_columns: whether they are columns, which are parts of lines.
-        lines: expression of the number of lines: of a row, or of the tile.
-        line_bytes: expression of the bytes of a row's line, or of a column in a line.
-        tile_stride: distance of two lines in the ring.
-        home_stride: distance of two lines in the home.
+        block: the lines of one row, or of one column; its home offset is that of element ``first``.
     """
 
-    declarations: tuple[str, ...]
-    home_offset: str
+    first: str
+    count: str
     elements: int
     is_columns: bool
-    lines: str
-    line_bytes: str
-    tile_stride: int
-    home_stride: int
+    block: BlockText
 
 
 def ring_text(
@@ -71,37 +65,23 @@ def ring_text(
     others = [number for number in range(len(rectangle)) if number != ring.number]
     strides = [(tile_strides[number], home_strides[number]) for number in others]
     found = line_axes([rectangle[number] for number in others], strides, element_bytes, indices)
+    if found is None:
+        return None
     element = (tile_strides[ring.number], home_strides[ring.number])
-    lines = _distance(found, element) if found is not None else None
-    if found is None or lines is None:
+    is_columns = _are_columns(found, element)
+    distances = (found.outer.tile_stride, found.outer.home_stride) if is_columns else _of_rows(found.outer, element)
+    if distances is None:
         return None
     bounds = axis_bounds(rectangle[ring.number], indices)
     first = not_kept_lower(rectangle[ring.number], ring.kept, indices) if ring.kept else bounds.lower
-    own = [f"const int32_t first = {first};", f"const int32_t count = ({bounds.upper}) - first;"]
+    count = f"({bounds.upper}) - first"
+    offset, lines = " + ".join((*found.offsets, f"first * {element[1]}")), found.outer.text()
+    line_bytes = found.line.text(element_bytes)
     used = {name for axis in rectangle for name, _ in axis.terms}
-    offset, line_bytes = " + ".join((*found.offsets, f"first * {element[1]}")), found.line.text(element_bytes)
-    text = f"{offset} {found.outer.text()} {line_bytes} count"
+    declared = needed_lines(index_lines(loop, runs, used), f"{offset} {lines} {line_bytes} {first} {count}")
     return RingText(
-        declarations=tuple(needed_lines([*index_lines(loop, runs, used), *own], text)),
-        home_offset=offset,
-        elements=ring.elements,
-        is_columns=_are_columns(found, element),
-        lines=found.outer.text(),
-        line_bytes=line_bytes,
-        tile_stride=lines[0],
-        home_stride=lines[1],
+        first, count, ring.elements, is_columns, BlockText(tuple(declared), offset, lines, line_bytes, *distances)
     )
-
-
-def _distance(found: LineAxes, element: tuple[int, int]) -> tuple[int, int] | None:
-    """The distance of lines in tile and home where the ring's elements are ``element`` bytes apart; None if several."""
-    outer = found.outer
-    if _are_columns(found, element):
-        return outer.tile_stride, outer.home_stride
-    if outer.varying:
-        return None
-    line = element if outer.factor == 1 else (outer.tile_stride, outer.home_stride)
-    return line if element == (line[0] * outer.factor, line[1] * outer.factor) else None
 
 
 def _are_columns(found: LineAxes, element: tuple[int, int]) -> bool:
@@ -110,3 +90,11 @@ def _are_columns(found: LineAxes, element: tuple[int, int]) -> bool:
     is_single = found.outer.factor == 1 and not found.outer.varying
     side_by_side = (line.tile_stride * line.factor, line.home_stride * line.factor)
     return not is_single and not line.varying and element == side_by_side
+
+
+def _of_rows(outer: Axis, row: tuple[int, int]) -> tuple[int, int] | None:
+    """The distance of lines in tile and home, of rows that are ``row`` bytes apart; None if several."""
+    if outer.varying:
+        return None
+    line = row if outer.factor == 1 else (outer.tile_stride, outer.home_stride)
+    return line if row == (line[0] * outer.factor, line[1] * outer.factor) else None

@@ -77,7 +77,7 @@ class BlockCopyText(CopyText):
         to, of = strides if self.inward else strides[::-1]
         counted = f"measured.copied_bytes += (uint32_t)({lines.line_count} * ({lines.line_bytes}));"
         return (
-            *((f"const int32_t tile = {self.tile};", *lines.lines) if lines.lines else ()),
+            *_tile_bounds(self.tile, lines),
             *((counted,) if profiled else ()),
             f"{_assigned(self.token)}tilewright_copy_block({self.link}u, {target},",
             f"    {source}, {lines.line_count}, {lines.line_bytes},",
@@ -92,18 +92,24 @@ class RingCopyText(CopyText):
     copied: RingText
 
     def lines(self, *, profiled: bool) -> tuple[str, ...]:
-        """Declarations of the elements' bounds, and the call of ``tilewright_fetch_rows`` for example."""
-        ring = self.copied
-        counted = f"measured.copied_bytes += (uint32_t)(count * {ring.lines} * ({ring.line_bytes}));"
-        function = f"tilewright_{'fetch' if self.inward else 'store'}_{'columns' if ring.is_columns else 'rows'}"
+        """Declarations of the elements' bounds, and the call of ``tilewright_fetch_lines`` for example."""
+        ring, block = self.copied, self.copied.block
+        counted = f"measured.copied_bytes += (uint32_t)(count * {block.line_count} * ({block.line_bytes}));"
         return (
-            f"const int32_t tile = {self.tile};",
-            *ring.declarations,
-            f"const struct tilewright_ring_lines lines = {{{ring.elements}, {ring.lines}, {ring.line_bytes}, "
-            f"{ring.tile_stride}, {ring.home_stride}}};",
+            *_tile_bounds(self.tile, block),
+            f"const int32_t first = {ring.first};",
+            f"const int32_t count = {ring.count};",
+            "const struct tilewright_ring_lines lines = {",
+            f"    .elements = {ring.elements},",
+            f"    .is_columns = {int(ring.is_columns)},",
+            f"    .lines = {block.line_count},",
+            f"    .bytes = {block.line_bytes},",
+            f"    .tile_stride = {block.tile_stride},",
+            f"    .home_stride = {block.home_stride},",
+            "};",
             *((counted,) if profiled else ()),
-            f"{_assigned(self.token)}{function}({self.link}u, {self.near},",
-            f"    {self.home} + {ring.home_offset}, first, count, lines);",
+            f"{_assigned(self.token)}tilewright_{'fetch' if self.inward else 'store'}_lines({self.link}u, {self.near},",
+            f"    {self.home} + {block.home_offset}, first, count, lines);",
         )
 
 
@@ -257,6 +263,11 @@ def _statement(step: StepText, *, looped: bool, profiled: bool) -> tuple[str, ..
     if not looped or step.guard is None:
         return lines
     return block(f"if ({step.guard})" if step.guard else "", lines)
+
+
+def _tile_bounds(tile: str, copied: BlockText) -> tuple[str, ...]:
+    """The declarations of the bounds that a copy's expressions name, and of the tile's number for them."""
+    return (f"const int32_t tile = {tile};", *copied.lines) if copied.lines else ()
 
 
 def _assigned(token: str) -> str:

@@ -142,105 +142,72 @@ tilewright_copy_block(uint32_t link, uint8_t *destination, const uint8_t *source
         (uint32_t)line_bytes, strided * destination_stride, strided * source_stride);
 }
 
-/* Lines of a copy between a ring and the array at home. Where a ring has `elements` rows, each row
- * is `lines` lines of `bytes`; where it has `elements` columns, each of the `lines` lines has
- * `bytes` of a column. Lines, those of neighbouring rows too, are `tile_stride` bytes apart in the
- * ring and `home_stride` bytes apart at home. */
-struct tilewright_ring_lines {
-    int32_t elements, lines, bytes, tile_stride, home_stride;
-};
-
-/* The rows, or columns, before the ring's end. */
+/* The rows, or columns, of `count` from `first` on that lie before the end of a ring of `elements`;
+ * the others go on at its start. */
 static inline int32_t tilewright_ring_head(int32_t first, int32_t count, int32_t elements)
 {
     return tilewright_minimum(count, elements - first % elements);
 }
 
-/* Start to copy rows; those without gaps between them are one line. */
-static inline tilewright_token_t
-tilewright_copy_rows(uint32_t link, uint8_t *destination, const uint8_t *source, int32_t lines,
-                     int32_t line_bytes, int32_t destination_stride, int32_t source_stride)
-{
-    if (destination_stride == line_bytes && source_stride == line_bytes) {
-        return tilewright_copy_block(link, destination, source, 1, lines * line_bytes, 0, 0);
-    }
-    return tilewright_copy_block(link, destination, source, lines, line_bytes, destination_stride,
-                                 source_stride);
-}
+/* Lines of a copy between a ring and the array at home. Where the ring has `elements` rows, each
+ * row is `lines` lines of `bytes`; where it has `elements` columns, each of the `lines` lines has
+ * `bytes` of a column. Lines, those of neighbouring rows too, are `tile_stride` bytes apart in the
+ * ring and `home_stride` bytes apart at home. */
+struct tilewright_ring_lines {
+    int32_t elements, is_columns, lines, bytes, tile_stride, home_stride;
+};
 
-/* Start to copy `rows` rows from row `first` on into the ring at `ring`; `home` is row `first` in
- * the array. The rows behind the ring's end go to its start: a wait for their copy also waits for
- * the first copy. */
-static inline tilewright_token_t tilewright_fetch_rows(uint32_t link, uint8_t *ring,
-                                                       const uint8_t *home, int32_t first,
-                                                       int32_t rows,
-                                                       struct tilewright_ring_lines by)
-{
-    const int32_t slot = first % by.elements * by.lines;
-    const int32_t head = tilewright_ring_head(first, rows, by.elements) * by.lines;
-    const tilewright_token_t token =
-        tilewright_copy_rows(link, ring + (ptrdiff_t)slot * by.tile_stride, home, head, by.bytes,
-                             by.tile_stride, by.home_stride);
-    const int32_t rest = rows * by.lines - head;
-    if (rest == 0) {
-        return token;
-    }
-    return tilewright_copy_rows(link, ring, home + (ptrdiff_t)head * by.home_stride, rest, by.bytes,
-                                by.tile_stride, by.home_stride);
-}
-
-/* As tilewright_fetch_rows, from the ring to the array. */
-static inline tilewright_token_t tilewright_store_rows(uint32_t link, const uint8_t *ring,
-                                                       uint8_t *home, int32_t first, int32_t rows,
-                                                       struct tilewright_ring_lines by)
-{
-    const int32_t slot = first % by.elements * by.lines;
-    const int32_t head = tilewright_ring_head(first, rows, by.elements) * by.lines;
-    const tilewright_token_t token =
-        tilewright_copy_rows(link, home, ring + (ptrdiff_t)slot * by.tile_stride, head, by.bytes,
-                             by.home_stride, by.tile_stride);
-    const int32_t rest = rows * by.lines - head;
-    if (rest == 0) {
-        return token;
-    }
-    return tilewright_copy_rows(link, home + (ptrdiff_t)head * by.home_stride, ring, rest, by.bytes,
-                                by.home_stride, by.tile_stride);
-}
-
-/* As tilewright_fetch_rows, for `columns` columns from column `first` on. */
-static inline tilewright_token_t tilewright_fetch_columns(uint32_t link, uint8_t *ring,
-                                                          const uint8_t *home, int32_t first,
-                                                          int32_t columns,
+/* Start to copy `count` elements that follow each other in `ring` and at `home`. */
+static inline tilewright_token_t tilewright_copy_elements(uint32_t link, int32_t inward,
+                                                          uint8_t *ring, uint8_t *home,
+                                                          int32_t count,
                                                           struct tilewright_ring_lines by)
 {
-    const int32_t slot = first % by.elements;
-    const int32_t head = tilewright_ring_head(first, columns, by.elements);
-    const tilewright_token_t token =
-        tilewright_copy_block(link, ring + (ptrdiff_t)slot * by.bytes, home, by.lines,
-                              head * by.bytes, by.tile_stride, by.home_stride);
-    if (head == columns) {
-        return token;
+    int32_t lines = by.is_columns != 0 ? by.lines : by.lines * count;
+    int32_t bytes = by.is_columns != 0 ? by.bytes * count : by.bytes;
+    if (by.tile_stride == by.bytes && by.home_stride == by.bytes) {
+        /* No gaps: one line. */
+        bytes *= lines;
+        lines = 1;
     }
-    return tilewright_copy_block(link, ring, home + (ptrdiff_t)head * by.bytes, by.lines,
-                                 (columns - head) * by.bytes, by.tile_stride, by.home_stride);
+    return inward != 0 ? tilewright_copy_block(link, ring, home, lines, bytes, by.tile_stride,
+                                               by.home_stride)
+                       : tilewright_copy_block(link, home, ring, lines, bytes, by.home_stride,
+                                               by.tile_stride);
 }
 
-/* As tilewright_fetch_columns, from the ring to the array. */
-static inline tilewright_token_t tilewright_store_columns(uint32_t link, const uint8_t *ring,
-                                                          uint8_t *home, int32_t first,
-                                                          int32_t columns,
-                                                          struct tilewright_ring_lines by)
+/* Start to copy `count` elements from element `first` on between the ring at `ring` and the array
+ * at home, where `home` is element `first`. Those behind the ring's end lie at its start: a wait
+ * for their copy also waits for the first copy. */
+static inline tilewright_token_t tilewright_copy_ring(uint32_t link, int32_t inward, uint8_t *ring,
+                                                      uint8_t *home, int32_t first, int32_t count,
+                                                      struct tilewright_ring_lines by)
 {
     const int32_t slot = first % by.elements;
-    const int32_t head = tilewright_ring_head(first, columns, by.elements);
+    const int32_t head = tilewright_ring_head(first, count, by.elements);
+    const int32_t in_tile = by.is_columns != 0 ? by.bytes : by.lines * by.tile_stride;
+    const int32_t at_home = by.is_columns != 0 ? by.bytes : by.lines * by.home_stride;
     const tilewright_token_t token =
-        tilewright_copy_block(link, home, ring + (ptrdiff_t)slot * by.bytes, by.lines,
-                              head * by.bytes, by.home_stride, by.tile_stride);
-    if (head == columns) {
+        tilewright_copy_elements(link, inward, ring + (ptrdiff_t)slot * in_tile, home, head, by);
+    if (head == count) {
         return token;
     }
-    return tilewright_copy_block(link, home + (ptrdiff_t)head * by.bytes, ring, by.lines,
-                                 (columns - head) * by.bytes, by.home_stride, by.tile_stride);
+    return tilewright_copy_elements(link, inward, ring, home + (ptrdiff_t)head * at_home,
+                                    count - head, by);
+}
+
+static inline tilewright_token_t tilewright_fetch_lines(uint32_t link, uint8_t *ring, uint8_t *home,
+                                                        int32_t first, int32_t count,
+                                                        struct tilewright_ring_lines by)
+{
+    return tilewright_copy_ring(link, 1, ring, home, first, count, by);
+}
+
+static inline tilewright_token_t tilewright_store_lines(uint32_t link, uint8_t *ring, uint8_t *home,
+                                                        int32_t first, int32_t count,
+                                                        struct tilewright_ring_lines by)
+{
+    return tilewright_copy_ring(link, 0, ring, home, first, count, by);
 }
 
 /* tilewright_fetch starts to copy a rectangle of the array at `home` into the tile,
@@ -270,7 +237,7 @@ static inline tilewright_token_t tilewright_store_ring(uint32_t link, uint8_t *t
     const int32_t axis = shape->ring_axis;
     const int32_t rows = shape->extent[axis];
     const int32_t slot = shape->origin[axis] % shape->ring_rows;
-    const int32_t head = tilewright_minimum(rows, shape->ring_rows - slot);
+    const int32_t head = tilewright_ring_head(shape->origin[axis], rows, shape->ring_rows);
     struct tilewright_shape part;
     tilewright_copy_shape(&part, shape);
     part.extent[axis] = head;
