@@ -354,7 +354,7 @@ static void store(const struct tilewright_xpulpv2_plane *plane, uint8_t *out, in
     if (finish == HIGH) {
         value = (int32_t)(((int64_t)sum * plane->multiplier) >> 32);
     }
-    value = (int32_t)((uint32_t)value + (uint32_t)plane->addend) >> plane->shift;
+    value = (int32_t)((uint32_t)value + (uint32_t)plane->addend) >> (plane->shift & 31);
     *out = (uint8_t)tilewright_limit(value, plane->minimum, plane->maximum);
 }
 

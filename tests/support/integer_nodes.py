@@ -68,6 +68,7 @@ SOURCES = (
     "conv_xpulpv2.c",
     "xpulpv2_taps.c",
     "xpulpv2_planar.c",
+    "xpulpv2_marked.c",
     "xpulpv2_plane.c",
     "xpulpv2_spread.c",
     "xpulpv2_vector.c",

@@ -40,6 +40,7 @@ FILES = (
     "xpulpv2_block.c",
     "xpulpv2_core.c",
     "xpulpv2_planar.c",
+    "xpulpv2_marked.c",
     "xpulpv2_plane.c",
     "xpulpv2_spread.c",
     "xpulpv2_taps.c",

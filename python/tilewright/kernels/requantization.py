@@ -29,6 +29,8 @@ _FLOAT_MAX = float(np.finfo(np.float32).max)
 _LARGEST_SHIFT = 62
 _RIGHT_SHIFT, _LEFT_SHIFT = 0x1F, 0x1F00
 """Bits of the last word of Rule.EVEN."""
+ROUNDS_EVEN = 1 << 15
+"""The bit of the last word of Rule.EVEN that marks a channel for which Rule.HIGH is not exact."""
 
 _DEAD = 0, 33
 """The multiplier and the shift of a channel whose results are the zero point."""
@@ -256,9 +258,15 @@ def _requantized(epilogue: Requantize, bias: Array, largest: Array, *, any_value
     short = [row for row in even if row is not None]
     if len(short) == channels and not any_values:
         clip = zero_point, epilogue.minimum, epilogue.maximum
-        shifts_left = any(word & _LEFT_SHIFT for _, _, word in short)
-        if shifts_left or any(ties_differ(pair, bound, *clip) for pair, bound in zip(exact, bounds, strict=True)):
-            return Finish(Rule.EVEN, _rows(bias, short), epilogue.minimum, epilogue.maximum)
+        marks = [
+            ROUNDS_EVEN if word & _LEFT_SHIFT or ties_differ(pair, bound, *clip) else 0
+            for (_, _, word), pair, bound in zip(short, exact, bounds, strict=True)
+        ]
+        if any(marks):
+            marked = [
+                (multiplier, addend, word | mark) for (multiplier, addend, word), mark in zip(short, marks, strict=True)
+            ]
+            return Finish(Rule.EVEN, _rows(bias, marked), epilogue.minimum, epilogue.maximum)
         high = [(multiplier, addend, word & _RIGHT_SHIFT) for multiplier, addend, word in short]
         return Finish(Rule.HIGH, _rows(bias, high), epilogue.minimum, epilogue.maximum)
     rows = [(multiplier, zero_point, shift) for multiplier, shift in exact]

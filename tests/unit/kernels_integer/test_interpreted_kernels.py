@@ -6,12 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.integer_nodes import choices_of, integers, node_graph, requantize, shifted, wrong_elements
+from kernel_harness import run_kernel
+from support.integer_nodes import SOURCES, choices_of, integers, node_graph, requantize, shifted, wrong_elements
 from support.interpreted import needs_interpreter, spoilt_interpreter
 from support.interpreted_calls import Machine
 from support.interpreted_kernels import XPULPV2, kernels_program
+from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import Array, Epilogue, Graph, Rescale
+from tilewright.kernels import requantization
 from tilewright.kernels.kernel import KernelChoice
+from tilewright.kernels.xpulpv2.depthwise import DepthwiseXpulpv2
 
 pytestmark = needs_interpreter
 
@@ -78,6 +82,31 @@ def wrong(kind: str, rule: str, machine: Machine | None = None) -> int:
 @pytest.mark.parametrize("kind", [*GROUPS, "vector"])
 def test_each_rule_in_the_interpreter(kind: str, rule: str) -> None:
     assert wrong(kind, rule) == 0
+
+
+@pytest.mark.parametrize(("large", "finished"), [(1, True), (2, True), (3, False)])
+def test_assembler_finishes_where_few_channels_need_rule_even(
+    large: int, finished: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Multipliers of 1/2 and more need rule even: one of four channels at most for assembler to finish the others."""
+    multipliers = [2.0**-1] * large + [0.0013 * 0.37**channel for channel in range(CHANNELS - large)]
+    monkeypatch.setitem(EPILOGUES, "even", (requantize(multipliers), "int8"))
+    _, _, choice = case("depthwise", "even")
+    assert (choice.given(DepthwiseXpulpv2).finished != "NULL") == finished
+    assert wrong("depthwise", "even") == 0
+
+
+@pytest.mark.parametrize(("mark", "right"), [(requantization.ROUNDS_EVEN, True), (1 << 14, False)])
+def test_a_channel_without_its_mark_is_seen(mark: int, right: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without, assembler finishes a channel by rule high that needs rule even; compared with the reference."""
+    monkeypatch.setattr(requantization, "ROUNDS_EVEN", mark)
+    multipliers = [0.5 + mark / 2**20, 0.6, *(0.0013 * 0.37**channel for channel in range(CHANNELS - 2))]
+    monkeypatch.setitem(EPILOGUES, "even", (requantize(multipliers), "int8"))
+    graph, feeds, choice = case("depthwise", "even")
+    assert choice.given(DepthwiseXpulpv2).finished != "NULL"
+    wanted = evaluate(graph, feeds)["out"]
+    (got,) = run_kernel(choice, graph, feeds, {}, sources=SOURCES)
+    assert bool((got == wanted).all()) == right
 
 
 @pytest.mark.parametrize(

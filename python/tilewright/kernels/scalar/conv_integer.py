@@ -22,7 +22,16 @@ from tilewright.kernels.kernel import (
     raster_over,
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
-from tilewright.kernels.requantization import CHANNEL_RULES, ROW_WORDS, WORDS, Finish, LayerLimits, Rule, rule_cycles
+from tilewright.kernels.requantization import (
+    CHANNEL_RULES,
+    ROUNDS_EVEN,
+    ROW_WORDS,
+    WORDS,
+    Finish,
+    LayerLimits,
+    Rule,
+    rule_cycles,
+)
 from tilewright.kernels.scalar import (
     conv_packed,
     depthwise_along,
@@ -189,6 +198,7 @@ DECLARATION = Declaration(
     numbers={
         "BLOCK": BLOCK,
         "ROW_WORDS": ROW_WORDS,
+        "ROUNDS_EVEN": ROUNDS_EVEN,
         **{f"WORDS_{rule.value.upper()}": length for rule, length in WORDS.items()},
     },
     gcc_options={

@@ -12,7 +12,7 @@ from tilewright.kernels.c_structs import CStruct, CType, LineRule
 from tilewright.kernels.integer import steps_product, words
 from tilewright.kernels.kernel import HEIGHT, ConstantOperand, Declaration, Kernel, KernelChoice, Packing, TileSteps
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
-from tilewright.kernels.requantization import Finish, LayerLimits, Rule
+from tilewright.kernels.requantization import ROUNDS_EVEN, Finish, LayerLimits, Rule
 from tilewright.kernels.scalar.geometry import PlaneWindows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, PaddedInput, padded_extents
 from tilewright.operators.nest import Nest, along, whole
@@ -37,13 +37,16 @@ _SHAPES = {(3, 1): "plane", (5, 2): "five", (7, 2): "seven"}
 _CHANNELS = 4
 """Channels whose windows are loaded together."""
 _WORD = 4
-_BY_ASSEMBLER = {Rule.FOLDED: "folded", Rule.HIGH: "high", Rule.LAYER: "high"}
-"""Rule to the name, without prefix, of the assembler function that finishes sums; LAYER and HIGH share one."""
+_BY_ASSEMBLER = {Rule.FOLDED: "folded", Rule.HIGH: "high", Rule.LAYER: "high", Rule.EVEN: "even"}
+"""Rule to the name, without prefix, of the function that finishes sums; assembler but for marked channels of EVEN."""
+
+_MOST_MARKED = 4
+"""One of so many channels may be one that rule HIGH does not finish exactly, for assembler to finish the others."""
 
 _SUM_CYCLES = {3: 12.4, 5: 33.4, 7: 45.7}
 """Rows of a window to cycles of an output whose sum ``folded`` finishes, without the clamp's second instruction."""
-_FINISH_CYCLES = {"folded": 0.0, "high": 4.2}
-"""Name of the assembler function that finishes to its cycles for an output beyond those of ``folded``."""
+_FINISH_CYCLES = {"folded": 0.0, "high": 4.2, "even": 4.2}
+"""Name of the function that finishes to its cycles for an output beyond those of ``folded``."""
 _CLIPS = {"both": 1.0, "around": 0.0, "above": 0.0}
 """Clamps by p.max and p.min, by p.clipr to [-maximum - 1, maximum], by p.clipur to [0, maximum]; cycles as above."""
 _BY_LINE_CYCLES = 25.6
@@ -82,12 +85,12 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
         (along("group"), whole(rows), whole(row_bytes)),
     )
     sign = "unsigned" if conv.is_unsigned else "signed"
-    rule = _BY_ASSEMBLER.get(conv.finish.rule)
+    rule = _finisher(conv.finish)
     return (
         KernelChoice(
             kernel=_DEPTHWISE,
             called=f"tilewright_depthwise_xpulpv2_{conv.finish.rule.value}",
-            sources=SOURCES,
+            sources=(*SOURCES, "xpulpv2_marked.c") if rule == "even" else SOURCES,
             nest=conv.nest,
             reads=(x, weights, conv.constants_of_groups),
             writes=(y,),
@@ -102,6 +105,12 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
             uncut=frozenset({"ic", "oc"}),
         ),
     )
+
+
+def _finisher(finish: Finish) -> str | None:
+    """The rule in the name of the function that finishes sums; None if the rule's own function does, by columns."""
+    marked = np.count_nonzero(finish.rows[:, 3] & ROUNDS_EVEN) if finish.rule is Rule.EVEN else 0
+    return _BY_ASSEMBLER.get(finish.rule) if _MOST_MARKED * marked <= len(finish.rows) else None
 
 
 def _clip(finish: Finish) -> str:

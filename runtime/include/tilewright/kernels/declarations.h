@@ -175,6 +175,7 @@ void tilewright_conv_halves(const struct tilewright_conv_halves_attributes *attr
 
 #define TILEWRIGHT_BLOCK 4
 #define TILEWRIGHT_ROW_WORDS 4
+#define TILEWRIGHT_ROUNDS_EVEN 32768
 #define TILEWRIGHT_WORDS_NONE 1
 #define TILEWRIGHT_WORDS_FOLDED 2
 #define TILEWRIGHT_WORDS_HIGH 4
@@ -1640,21 +1641,30 @@ tilewright_xpulpv2_column tilewright_xpulpv2_plane_sums_signed,
     tilewright_xpulpv2_plane_folded_above_unsigned, tilewright_xpulpv2_plane_high_both_signed,
     tilewright_xpulpv2_plane_high_both_unsigned, tilewright_xpulpv2_plane_high_around_signed,
     tilewright_xpulpv2_plane_high_around_unsigned, tilewright_xpulpv2_plane_high_above_signed,
-    tilewright_xpulpv2_plane_high_above_unsigned, tilewright_xpulpv2_five_sums_signed,
+    tilewright_xpulpv2_plane_high_above_unsigned, tilewright_xpulpv2_plane_even_both_signed,
+    tilewright_xpulpv2_plane_even_both_unsigned, tilewright_xpulpv2_plane_even_around_signed,
+    tilewright_xpulpv2_plane_even_around_unsigned, tilewright_xpulpv2_plane_even_above_signed,
+    tilewright_xpulpv2_plane_even_above_unsigned, tilewright_xpulpv2_five_sums_signed,
     tilewright_xpulpv2_five_sums_unsigned, tilewright_xpulpv2_five_folded_both_signed,
     tilewright_xpulpv2_five_folded_both_unsigned, tilewright_xpulpv2_five_folded_around_signed,
     tilewright_xpulpv2_five_folded_around_unsigned, tilewright_xpulpv2_five_folded_above_signed,
     tilewright_xpulpv2_five_folded_above_unsigned, tilewright_xpulpv2_five_high_both_signed,
     tilewright_xpulpv2_five_high_both_unsigned, tilewright_xpulpv2_five_high_around_signed,
     tilewright_xpulpv2_five_high_around_unsigned, tilewright_xpulpv2_five_high_above_signed,
-    tilewright_xpulpv2_five_high_above_unsigned, tilewright_xpulpv2_seven_sums_signed,
+    tilewright_xpulpv2_five_high_above_unsigned, tilewright_xpulpv2_five_even_both_signed,
+    tilewright_xpulpv2_five_even_both_unsigned, tilewright_xpulpv2_five_even_around_signed,
+    tilewright_xpulpv2_five_even_around_unsigned, tilewright_xpulpv2_five_even_above_signed,
+    tilewright_xpulpv2_five_even_above_unsigned, tilewright_xpulpv2_seven_sums_signed,
     tilewright_xpulpv2_seven_sums_unsigned, tilewright_xpulpv2_seven_folded_both_signed,
     tilewright_xpulpv2_seven_folded_both_unsigned, tilewright_xpulpv2_seven_folded_around_signed,
     tilewright_xpulpv2_seven_folded_around_unsigned, tilewright_xpulpv2_seven_folded_above_signed,
     tilewright_xpulpv2_seven_folded_above_unsigned, tilewright_xpulpv2_seven_high_both_signed,
     tilewright_xpulpv2_seven_high_both_unsigned, tilewright_xpulpv2_seven_high_around_signed,
     tilewright_xpulpv2_seven_high_around_unsigned, tilewright_xpulpv2_seven_high_above_signed,
-    tilewright_xpulpv2_seven_high_above_unsigned;
+    tilewright_xpulpv2_seven_high_above_unsigned, tilewright_xpulpv2_seven_even_both_signed,
+    tilewright_xpulpv2_seven_even_both_unsigned, tilewright_xpulpv2_seven_even_around_signed,
+    tilewright_xpulpv2_seven_even_around_unsigned, tilewright_xpulpv2_seven_even_above_signed,
+    tilewright_xpulpv2_seven_even_above_unsigned;
 
 /* Depthwise convolution of 8-bit tensors by words of a window. */
 struct tilewright_depthwise_xpulpv2_attributes {

@@ -40,8 +40,9 @@ extern "C" {
  * of all rules but long contain the half that rounds, 2^s / 2; those of high, layer, even,
  * layer_even, away and twice also the zero point, as zero point * 2^s. The last word of even, like S of
  * layer_even, is three numbers: s in bits 0 to 4, left in bits 8 to 12, the zero point's lowest bit
- * in bit 16; that of twice_any has s and left, that of away s in bits 0 to 7 and d above. In rule
- * twice s is at least 1. */
+ * in bit 16; bit 15 of even is set for channels that high does not finish exactly. The last word of
+ * twice_any has s and left, that of away s in bits 0 to 7 and d above. In rule twice s is at least
+ * 1. */
 /* clang-format on */
 
 /* The constants of a rule that all channels of a layer share. */

@@ -19,8 +19,9 @@ struct tilewright_xpulpv2_plane {
     int32_t down, across;  /* from the first tap of an output to that of its neighbour */
     const int8_t *weights; /* [3][4], [5][8] or [7][8] */
     int32_t bias;          /* 0 for the functions `folded` */
-    int32_t multiplier, addend, shift;
-    uint8_t *out; /* the first output of the next column */
+    int32_t multiplier, addend;
+    int32_t shift; /* in bits 0 to 4; of the functions `even`, a row's last word */
+    uint8_t *out;  /* the first output of the next column */
     int32_t out_down, out_across;
     int32_t rows, columns; /* 1 at least; columns are counted down to 0 */
     int32_t minimum, maximum;
