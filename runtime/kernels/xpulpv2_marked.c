@@ -3,36 +3,22 @@
  * here, output by output; assembler computes all others, by rule high. */
 #include "tilewright/kernels/declarations.h"
 
+#include "tilewright/kernels/integer_rules.h"
 #include "tilewright/kernels/xpulpv2_plane.h"
-
-static int32_t sum_at(const struct tilewright_xpulpv2_plane *plane, const uint8_t *x,
-                      int32_t is_unsigned, int32_t kernel_rows)
-{
-    const int32_t bytes = kernel_rows == 3 ? 4 : 8;
-    const int8_t *weights = plane->weights;
-    int32_t sum = plane->bias;
-    for (int32_t kh = 0; kh < kernel_rows; kh++) {
-        for (int32_t kw = 0; kw < bytes; kw++) {
-            sum += *weights++ * (is_unsigned != 0 ? x[kw] : (int8_t)x[kw]);
-        }
-        x += plane->pitch;
-    }
-    return sum;
-}
 
 static TILEWRIGHT_NOINLINE void by_rule_even(struct tilewright_xpulpv2_plane *plane,
                                              int32_t is_unsigned, int32_t kernel_rows)
 {
-    const int32_t left = plane->shift >> 8 & 31;
-    const struct tilewright_even even = {plane->addend, plane->shift & 31, plane->shift >> 16};
+    const int32_t row[TILEWRIGHT_ROW_WORDS] = {0, plane->multiplier, plane->addend, plane->shift};
+    const struct tilewright_limits limits = {plane->minimum, plane->maximum, 0, 0};
+    const struct tilewright_constants constants =
+        tilewright_constants_of(row, &limits, TILEWRIGHT_RULE_EVEN);
     for (int32_t columns = plane->columns + 2 * plane->pairs; columns > 0; columns--) {
         const uint8_t *x = plane->bytes;
         uint8_t *out = plane->out;
         for (int32_t i = 0; i < plane->rows; i++) {
-            const int32_t sum = sum_at(plane, x, is_unsigned, kernel_rows);
-            const int64_t product = (int64_t)(int32_t)((uint32_t)sum << left) * plane->multiplier;
-            *out = (uint8_t)tilewright_limit(tilewright_round_high(product, even), plane->minimum,
-                                             plane->maximum);
+            const int32_t sum = tilewright_xpulpv2_sum(plane, x, is_unsigned, kernel_rows);
+            tilewright_store_sum(out, sum, constants, &limits, TILEWRIGHT_RULE_EVEN);
             x += plane->down;
             out += plane->out_down;
         }

@@ -327,20 +327,6 @@ __asm__(
 
 #else
 
-static int32_t sum_at(const struct tilewright_xpulpv2_plane *plane, int32_t row,
-                      const int32_t is_unsigned, const int32_t kernel_rows)
-{
-    const int32_t bytes = kernel_rows == 3 ? 4 : 8;
-    int32_t sum = plane->bias;
-    for (int32_t kh = 0; kh < kernel_rows; kh++) {
-        const uint8_t *x = plane->bytes + row * plane->down + kh * plane->pitch;
-        for (int32_t kw = 0; kw < bytes; kw++) {
-            sum += plane->weights[bytes * kh + kw] * (is_unsigned != 0 ? x[kw] : (int8_t)x[kw]);
-        }
-    }
-    return sum;
-}
-
 enum finish { SUMS, FOLDED, HIGH };
 
 static void store(const struct tilewright_xpulpv2_plane *plane, uint8_t *out, int32_t sum,
@@ -364,7 +350,8 @@ static void all(struct tilewright_xpulpv2_plane *plane, const int32_t is_unsigne
     plane->columns += 2 * plane->pairs;
     for (; plane->columns > 0; plane->columns--) {
         for (int32_t i = 0; i < plane->rows; i++) {
-            const int32_t sum = sum_at(plane, i, is_unsigned, kernel_rows);
+            const uint8_t *x = plane->bytes + i * plane->down;
+            const int32_t sum = tilewright_xpulpv2_sum(plane, x, is_unsigned, kernel_rows);
             store(plane, plane->out + i * plane->out_down, sum, finish);
         }
         plane->bytes += plane->across;

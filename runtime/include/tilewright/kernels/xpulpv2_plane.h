@@ -30,6 +30,23 @@ struct tilewright_xpulpv2_plane {
     int32_t pairs;
 };
 
+/* The bias and the products of the window whose first tap is at `x`. */
+TILEWRIGHT_INLINE int32_t tilewright_xpulpv2_sum(const struct tilewright_xpulpv2_plane *plane,
+                                                 const uint8_t *x, int32_t is_unsigned,
+                                                 int32_t kernel_rows)
+{
+    const int32_t bytes = kernel_rows == 3 ? 4 : 8;
+    const int8_t *weights = plane->weights;
+    int32_t sum = plane->bias;
+    for (int32_t kh = 0; kh < kernel_rows; kh++) {
+        for (int32_t kw = 0; kw < bytes; kw++) {
+            sum += *weights++ * (is_unsigned != 0 ? x[kw] : (int8_t)x[kw]);
+        }
+        x += plane->pitch;
+    }
+    return sum;
+}
+
 /* Copies rows of `pixels` pixels (at least four) of four channels. Those of a pixel lie side by
  * side, pixels are `stride` bytes apart, rows `row_stride` bytes. Each channel becomes rows of
  * bytes that are `pitch` apart; channels are `apart` bytes apart. */
