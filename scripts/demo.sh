@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The handwritten digits, classified by firmware in QEMU.
 source "$(dirname "$0")/common.sh"
-./scripts/setup.sh
+./scripts/setup.sh --demo
 cmake --workflow --preset demo | tee build/demo.log
 say "the firmware's four figures"
 sed -n -E 's/^([0-9]+: *)+((accuracy|instructions|pool (l1|sram) ).*)/  \2/p' build/demo.log

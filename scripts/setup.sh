@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, and nothing else: system packages (as root or by sudo) and a Python
-# environment in .venv with Tilewright in editable form. Quick when all is there.
+# environment in .venv with Tilewright in editable form. Quick when all is there. With --demo only what
+# `make demo` needs: no packages of tests, which are most of the set-up's time and size.
 source "$(dirname "$0")/common.sh"
+
+extras='[dev]'
+[ "${1:-}" = --demo ] && extras=
 
 packages=()
 need() { # <package> <program or file>...
@@ -25,22 +29,24 @@ wish() { # <package> <program>: installed too where the distribution has the pac
 need gcc-riscv64-unknown-elf riscv64-unknown-elf-gcc
 need picolibc-riscv64-unknown-elf /usr/lib/picolibc/riscv64-unknown-elf/picolibc.specs
 need qemu-system-misc qemu-system-riscv32
-need gcc-arm-none-eabi arm-none-eabi-gcc
-need libnewlib-arm-none-eabi /usr/lib/arm-none-eabi/newlib/nano.specs
-need qemu-system-arm qemu-system-arm
-need clang clang
-need clang-format clang-format
-need clang-tidy clang-tidy
-need cppcheck cppcheck
 need g++ g++
 need cmake cmake
 need ninja-build ninja
-need gdb-multiarch gdb-multiarch
-# Projects of tests compile the same kernels many times.
-wish ccache ccache
-# Ubuntu has Chromium as a snap only; without it the tests of pages in a browser are skipped.
-wish chromium chromium
-wish chromium-driver chromedriver
+if [ -n "$extras" ]; then
+    need gcc-arm-none-eabi arm-none-eabi-gcc
+    need libnewlib-arm-none-eabi /usr/lib/arm-none-eabi/newlib/nano.specs
+    need qemu-system-arm qemu-system-arm
+    need clang clang
+    need clang-format clang-format
+    need clang-tidy clang-tidy
+    need cppcheck cppcheck
+    need gdb-multiarch gdb-multiarch
+    # Projects of tests compile the same kernels many times.
+    wish ccache ccache
+    # Ubuntu has Chromium as a snap only; without it the tests of pages in a browser are skipped.
+    wish chromium chromium
+    wish chromium-driver chromedriver
+fi
 
 # The distribution's interpreter comes first: it plans in a seventh less time than one that was built from source as
 # its makefile does by default.
@@ -106,12 +112,14 @@ stamp=$({
         $(ls python/tilewright/placement/*.cpp python/tilewright/placement/*.hpp 2>/dev/null)
     find python/tilewright -name '*.py' | LC_ALL=C sort
 } | sha256sum)
-if [ "$(cat "$venv/tilewright.stamp" 2>/dev/null || :)" != "$stamp $root" ]; then
+installed=$(cat "$venv/tilewright.stamp" 2>/dev/null || :)
+# An environment with the packages of tests serves the demo as well, and keeps them.
+if [ "$installed" != "$stamp $root [dev]" ] && [ "$installed" != "$stamp $root $extras" ]; then
     say "Installing Tilewright and its tools into .venv"
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".$extras"
     # Where nothing may write bytecode (PYTHONDONTWRITEBYTECODE), each run would compile all modules again.
     "$venv/bin/python" -m compileall -q python/tilewright
-    printf '%s %s\n' "$stamp" "$root" >"$venv/tilewright.stamp"
+    printf '%s %s %s\n' "$stamp" "$root" "$extras" >"$venv/tilewright.stamp"
 fi
 
 # Presets need 3.25; the CMake functions themselves do with 3.22.

@@ -127,7 +127,7 @@ class Session:
         return ""
 
     def _packages(self, block: Block) -> str:
-        needed = re.findall(r"^need (\S+)", (ROOT / "scripts" / "setup.sh").read_text(encoding="utf-8"), re.MULTILINE)
+        needed = re.findall(r"^ *need (\S+)", (ROOT / "scripts" / "setup.sh").read_text(encoding="utf-8"), re.MULTILINE)
         (line,) = (line for line in block.text.splitlines() if "apt-get install" in line)
         unknown = {word for word in line.split("install", 1)[1].split() if not word.startswith("-")} - {*needed}
         unknown -= {"python3", "python3-venv", "python3-dev", "make", "git"}

@@ -17,7 +17,9 @@ def block(page: str, language: str) -> str:
 def test_the_workflow_of_use_in_ci() -> None:
     """use-in-ci.md: its packages are those of setup.sh, its paths are in the source tree, its commands the README's."""
     text = block("use-in-ci.md", "yaml")
-    needed = set(re.findall(r"^need (\S+)", (ROOT / "scripts" / "setup.sh").read_text(encoding="utf-8"), re.MULTILINE))
+    needed = set(
+        re.findall(r"^ *need (\S+)", (ROOT / "scripts" / "setup.sh").read_text(encoding="utf-8"), re.MULTILINE)
+    )
     (install,) = re.findall(r"apt-get install --yes (.*)", text)
     assert set(install.split()) <= needed
     for path in re.findall(r"tilewright/([\w./-]+\.(?:cmake|toml))", text):

@@ -103,6 +103,8 @@ def test_make_demo_of_the_readme(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "360 images, onnxruntime" in done.stdout
+    installed = (tmp_path / "tilewright" / ".venv").glob("lib/*/site-packages/*")
+    assert "pytest" not in {path.name for path in installed}, "the demo waits for packages that only tests need"
 
 
 def test_the_tutorial_ends_with_a_firmware_in_the_simulator() -> None:
