@@ -22,7 +22,7 @@ from tilewright.tools.calibrate import (
     with_unmeasured,
     without_first_calls,
 )
-from tilewright.tools.calibration_text import with_constants
+from tilewright.tools.calibration_text import cost_text, with_constants
 
 KERNELS = {"conv_integer_folded": KernelCost(700.0, 1.6), "add_integer_shift": KernelCost(250.0, 1.2)}
 TRUE = Costs(900.0, 350.0, 1200.0, 270.0, tuple(KERNELS.items()))
@@ -91,8 +91,10 @@ def test_what_was_not_measured_stays() -> None:
     assert dict(kept.kernels) == {**dict(fitted.kernels), "gelu": KernelCost(7.0, 8.0)}
     assert [name for name, _ in kept.kernels] == ["default", "add_integer_shift", "conv_integer_folded", "gelu"]
     assert (kept.row_cycles, kept.layer_cycles) == (290.0, fitted.layer_cycles)
-    loaded = replace(before, kernels=(("add_integer_shift", KernelCost(6.0, 1.0, 1290.0)),))
-    assert with_unmeasured(fitted, loaded, samples).kernel("add_integer_shift").first_cycles == 1290.0
+    loaded = replace(before, kernels=(("add_integer_shift", KernelCost(6.0, 1.0, 1290.0, loops_weight=1.5)),))
+    add = with_unmeasured(fitted, loaded, samples).kernel("add_integer_shift")
+    assert (add.first_cycles, add.lone_weight, add.loops_weight) == (1290.0, 1.0, 1.5)
+    assert "first_cycles = 1290.0, loops_weight = 1.5 }" in cost_text(with_unmeasured(fitted, loaded, samples))
     shorter = without_first_calls(samples, loaded)
     for item, less in zip(samples, shorter, strict=True):
         cycles = 1290 if item.kernel == "add_integer_shift" else 0

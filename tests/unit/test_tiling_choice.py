@@ -9,6 +9,7 @@ from math import ceil, prod
 
 import numpy as np
 import pytest
+from support.counted_costs import cost, link_cost, shape_of
 from support.nodes import node_of
 from support.planned import far_platform
 from support.small_nodes import conv, graph_of
@@ -16,10 +17,10 @@ from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.graph import DType, Graph, packed_strides_bytes, variable
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.kernels.registry import choices
-from tilewright.operators.nest import AxisMap, axis_range, clipped, is_exact, tile_extent
+from tilewright.operators.nest import AxisMap, axis_range, is_exact, tile_extent
 from tilewright.options import Buffering, Objective, Strategy
 from tilewright.plan import BufferKind
-from tilewright.plan.copies import copy_commands, link_commands
+from tilewright.plan.copies import copy_commands
 from tilewright.platform.types import Platform
 from tilewright.tiling.candidates import MAXIMUM_CANDIDATES, candidate_steps, even_steps
 from tilewright.tiling.choice import NEARLY_AS_FAST, SHORTLIST, TilingOptions, choose_tiles
@@ -27,7 +28,6 @@ from tilewright.tiling.cost import load_cycles, start_and_line_cycles
 from tilewright.tiling.footprint import moved_elements, needed_elements
 from tilewright.tiling.kernel_choice import cheapest_kernel
 from tilewright.tiling.layer_facts import layer_facts
-from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.orders import cheapest_orders
 from tilewright.tiling.problem import TilingProblem, tiling_problem
 
@@ -105,66 +105,6 @@ def written_axes(problem: TilingProblem) -> Iterator[tuple[AxisMap, int]]:
 
 def cut(problem: TilingProblem, steps: Mapping[str, int]) -> list[str]:
     return [name for name in problem.cuttable if steps[name] < problem.extents[name]]
-
-
-def loads(problem: TilingProblem, operand: TileOperand, steps: Mapping[str, int], order: tuple[str, ...]) -> list[int]:
-    """Elements of every load of the operand when tiles are walked in ``order``.
-
-    Where only the innermost index that moves the tile advanced, rows of a ring stay.
-    """
-    spans = [range(0, problem.extents[name], steps[name]) for name in order]
-    moving = [name for name in order if name in operand.dimensions]
-    rings = {operand.view[axis] for axis in problem.kernel.ring_axes} if operand is problem.operands[0] else set()
-    last: dict[str, int] | None = None
-    moved: list[int] = []
-    before: list[tuple[int, int]] = []
-    for lowers in product(*spans):
-        tile = {name: low for name, low in zip(order, lowers, strict=True) if name in operand.dimensions}
-        if tile == last:
-            continue
-        advanced = last is not None and [name for name in tile if tile[name] != last[name]] == moving[-1:]
-        last = tile
-        starts = {name: tile.get(name, 0) for name in problem.extents}
-        box = {name: (low, min(low + steps[name], problem.extents[name])) for name, low in starts.items()}
-        areas = [
-            clipped(axis_range(axis, extent, {}), box)
-            for axis, extent in zip(operand.axes, operand.extents, strict=True)
-        ]
-        lengths = [upper - lower for lower, upper in areas]
-        changed = [axis for axis, (new, old) in enumerate(zip(areas, before, strict=False)) if new != old]
-        if advanced and len(changed) == 1 and changed[0] in rings and tile[moving[-1]] > 0:
-            (axis,) = changed
-            lengths[axis] = areas[axis][1] - max(areas[axis][0], before[axis][1])
-        before = areas
-        moved.append(prod(lengths))
-    return moved
-
-
-def shape_of(operand: TileOperand, steps: Mapping[str, int]) -> tuple[int, ...]:
-    axes = zip(operand.axes, operand.extents, strict=True)
-    return tuple(tile_extent(axis_range(axis, extent, {}), steps) for axis, extent in axes)
-
-
-def cost(problem: TilingProblem, steps: Mapping[str, int], order: tuple[str, ...]) -> tuple[float, int, int]:
-    """Cycles without overlap, bytes moved and bytes used, counted load by load."""
-    cycles = 0.0
-    for lowers in product(*(range(0, problem.extents[name], steps[name]) for name in order)):
-        ends = {name: problem.extents[name] - low for name, low in zip(order, lowers, strict=True)}
-        cycles += problem.kernel.cycles({**steps, **{name: min(steps[name], end) for name, end in ends.items()}})
-    moved = 0
-    used = problem.scratch_bytes(steps)
-    for operand in problem.operands:
-        assert operand.link is not None
-        shape = shape_of(operand, steps)
-        used += -(-prod(shape) * operand.element_bytes // operand.align_bytes) * operand.align_bytes
-        home = packed_strides_bytes(operand.extents, operand.order, operand.element_bytes)
-        tile = packed_strides_bytes(shape, operand.order, operand.element_bytes)
-        start = link_cost(operand, *copy_commands(shape, home, tile, operand.element_bytes))
-        for elements in loads(problem, operand, steps, order):
-            size = elements * operand.element_bytes
-            moved += size
-            cycles += start + size / operand.link.bytes_per_cycle
-    return cycles, moved, used
 
 
 NODES = pytest.mark.parametrize("make", [small_conv, grouped_conv, quantized_conv, added])
@@ -251,14 +191,6 @@ def limited(problem: TilingProblem, dimensions: int, max_bytes: int) -> TilingPr
         if operand.link is not None
     )
     return replace(problem, operands=operands)
-
-
-def link_cost(operand: TileOperand, copies: int, lines: int, line_bytes: int) -> int:
-    """Cycles of a transfer without its bytes."""
-    assert operand.link is not None
-    counts = [np.asarray(count) for count in (copies, lines, line_bytes)]
-    commands = link_commands(operand.link.dimensions, operand.link.max_bytes, *counts)
-    return int(commands) * operand.link.setup_cycles + copies * lines * operand.link.line_cycles
 
 
 @NODES

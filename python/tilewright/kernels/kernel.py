@@ -15,6 +15,7 @@ import numpy as np
 from tilewright.graph import Array, Graph, Node
 from tilewright.kernels.c_structs import CStruct
 from tilewright.kernels.liked_orders import ANY_ORDER, LikedOrder
+from tilewright.kernels.work_parts import WorkParts
 from tilewright.operators.nest import AxisMap, Nest
 from tilewright.plan import UNKNOWN_STORES, AttributeValue, Core, Iteration, Stores, WriteOrder
 
@@ -104,6 +105,16 @@ CyclesOf = Callable[["KernelChoice", TileSteps], float]
 """From the choice for a node and the steps of tiles to the predicted cycles of one call on such a tile."""
 
 
+PartsOf = Callable[["KernelChoice", TileSteps, int | None], WorkParts]
+"""From the choice for a node, the steps of tiles, and the axis of the first read's view along which it is a ring (None
+for none) to parts of the cycles of one call."""
+
+
+def no_parts(choice: KernelChoice, steps: TileSteps, ring: int | None) -> WorkParts:
+    """``parts`` of kernels of whose cycles platforms weigh no part by itself, and which rings cost nothing."""
+    return WorkParts()
+
+
 ScratchOf = Callable[["KernelChoice", TileSteps], Mapping[str, int]]
 """From the choice for a node and the steps of tiles to the bytes of each area of scratch, by name, in their order."""
 
@@ -190,6 +201,7 @@ class Kernel:
         symbol: name of the C function.
         attributes: class of the C function's attributes; None where a project's own header declares the struct.
         cycles: predicted cycles of one call on a tile with these steps.
+        parts: parts of these cycles that platforms weigh by themselves, and what a ring costs beside them.
         scratch: the areas of scratch for a tile with these steps, or smaller; each begins at a multiple of 4 bytes.
             Where the attributes have a field ``<area>_at``, C gets the area's offset in it. Pointers in scratch count
             with the core's pointer size.
@@ -212,6 +224,7 @@ class Kernel:
     header: str = ""
     backward: Backward | None = None
     scratch: ScratchOf = no_scratch
+    parts: PartsOf = no_parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +312,10 @@ class KernelChoice:
     def cycles(self, steps: TileSteps) -> float:
         """Predicted cycles of one kernel call on a tile with these steps."""
         return self.kernel.cycles(self, steps)
+
+    def parts(self, steps: TileSteps, ring: int | None) -> WorkParts:
+        """Parts of these cycles, and what a ring along axis ``ring`` of the first read's view costs beside them."""
+        return self.kernel.parts(self, steps, ring)
 
     def given(self, kind: type[Attributes]) -> Attributes:
         """The attributes, which are of class ``kind``."""

@@ -12,6 +12,7 @@ from tilewright.base.settings import setting
 class KernelCost:
     """What one kernel costs here: cycles of a call = call_cycles + factor * what the kernel's own formula says.
 
+    Where parts of the formula have weights (``kernels.kernel.WorkParts``), it says so many times more or less of them.
     The first call of a layer takes ``first_cycles`` more, and so does each call in a group: the code of other stages
     has driven that of the kernel out of a small instruction cache.
     """
@@ -26,6 +27,25 @@ class KernelCost:
             "for the first call of a layer, and each call in a group, which load the kernel's code", unit="cycles"
         ),
     )
+    lone_weight: float = field(
+        default=1.0,
+        metadata=setting("how many times what the formula says output positions that are computed one by one take"),
+    )
+    loops_weight: float = field(
+        default=1.0,
+        metadata=setting(
+            "how many times what the formula says the inner loops of float convolutions take beside their products"
+        ),
+    )
+
+    @property
+    def weighs_parts(self) -> bool:
+        """Whether parts of the formula have weights of their own."""
+        return self.lone_weight != 1.0 or self.loops_weight != 1.0
+
+    def weighed(self, lone: float, loops: float) -> float:
+        """What weights add to the formula's cycles, of which ``lone`` and ``loops`` are parts."""
+        return (self.lone_weight - 1.0) * lone + (self.loops_weight - 1.0) * loops
 
 
 _UNMEASURED = KernelCost()

@@ -10,7 +10,7 @@ import numpy as np
 
 from tilewright.options import Buffering, Objective, Strategy
 from tilewright.tiling.buffering import with_given_slots
-from tilewright.tiling.core_split import CoreSplit
+from tilewright.tiling.call_cycles import cycles_of_calls, slowing_ring
 from tilewright.tiling.cost import Spent, layer_cycles, rings_pay
 from tilewright.tiling.field import (
     Capacities,
@@ -25,11 +25,11 @@ from tilewright.tiling.field import (
 from tilewright.tiling.footprint import Counts, Flags
 from tilewright.tiling.given import not_possible
 from tilewright.tiling.hints import IDLE_SHARE, idle_cores, idle_factor
-from tilewright.tiling.kept import kept_dimension
+from tilewright.tiling.kept import kept_dimensions
 from tilewright.tiling.least_costs import least_costs
 from tilewright.tiling.orders import Orders, cheapest_orders
 from tilewright.tiling.overflow import overflow
-from tilewright.tiling.problem import TilingProblem, tile_lengths
+from tilewright.tiling.problem import TilingProblem
 from tilewright.tiling.staging import Staging, stage
 
 KernelCycles = dict[tuple[int, ...], tuple[float, float]]
@@ -215,8 +215,26 @@ def _best(
     field = usable(problem, field, capacities)
     if not field.size:
         return None
+    by_cycles = options.objective is Objective.CYCLES
+    keep = 0 not in doubled and (not by_cycles or rings_pay(problem))
+    best = _best_of(problem, field, capacities, options, doubled, kernels, keep)
+    if best is None or not by_cycles or slowing_ring(problem, best.choice.steps, best.choice.kept) is None:
+        return best
+    copied = _best_of(problem, field, capacities, options, doubled, kernels, keep=False)
+    return best if copied is None else min(best, copied, key=lambda item: item.score)
+
+
+def _best_of(
+    problem: TilingProblem,
+    field: Field,
+    capacities: Capacities,
+    options: TilingOptions,
+    doubled: frozenset[int],
+    kernels: KernelCycles,
+    keep: bool,
+) -> _Scored | None:
+    """``_best`` of a field whose candidates all leave tiles, with rows kept wherever they can be, or nowhere."""
     by_bytes = options.objective is Objective.BYTES_MOVED
-    keep = 0 not in doubled and (options.objective is not Objective.CYCLES or rings_pay(problem))
     orders = cheapest_orders(
         problem, field.steps, field.counts, by_bytes=by_bytes, keep=keep, doubled=doubled, every=_goes_far(problem)
     )
@@ -318,13 +336,16 @@ class _Search:
             return
         plain = spent.plain + staged.cycles - staged.hidden
         spent = replace(spent, plain=plain, far_hidden=staged.hidden, far_ends=staged.ends)
+        copies = tuple(int(slots[candidate]) for slots in self.field.slots)
+        kept = kept_dimensions(problem, steps, order) if self.keep and copies[0] < 2 else ()
+        ring = slowing_ring(problem, steps, kept)
+        if ring is not None:
+            spent = replace(spent, kernel=cycles_of_calls(problem, steps, problem.core_split(steps), ring))
         cycles = layer_cycles(problem.costs, spent, int(self.tiles[candidate]))
         moved = moved_bytes + staged.link_bytes
         score = _score(options, cycles, moved_bytes + FAR_BYTES * staged.link_bytes, staged.near_bytes)
-        copies = tuple(int(slots[candidate]) for slots in self.field.slots)
         cost = round(score[0])
-        choice = TileChoice(steps, order, copies, staged.near_bytes, round(cycles), cost, cost, staged.stagings)
-        choice = replace(choice, kept=_kept(problem, choice)) if self.keep and choice.copies[0] < 2 else choice
+        choice = TileChoice(steps, order, copies, staged.near_bytes, round(cycles), cost, cost, staged.stagings, kept)
         self.found.append(_Scored(score, choice, moved, self._kernel_cycles(steps)[1]))
         if self.best is None or score < self.best.score:
             self.best = self.found[-1]
@@ -352,11 +373,6 @@ def _fewest_bytes(weighed: Sequence[tuple[float, _Scored]]) -> _Scored:
     return min(near, key=lambda pair: (pair[0] * pair[1].moved_bytes, pair[0] * pair[1].score[0]))[1]
 
 
-def _kept(problem: TilingProblem, choice: TileChoice) -> tuple[str, ...]:
-    found = tuple(kept_dimension(problem, operand, choice.steps, choice.order) for operand in problem.operands)
-    return found if any(found) else ()
-
-
 def _ranking(problem: TilingProblem, options: TilingOptions, field: Field, orders: Orders, tiles: Counts) -> Counts:
     """Candidate numbers, the most promising first; ties keep the largest tiles first."""
     if options.strategy is Strategy.MIN:
@@ -373,12 +389,6 @@ def _ranking(problem: TilingProblem, options: TilingOptions, field: Field, order
     each = problem.costs.tile_cycles + problem.costs.kernel(problem.kernel.name).call_cycles
     # A transfer beside kernels costs between nothing and all of its cycles: half of them rank the candidate.
     return np.lexsort((tiles, orders.cycles - orders.hidden / 2 + tiles * max(each, TILE_CYCLES)))
-
-
-def cycles_of_calls(problem: TilingProblem, steps: Mapping[str, int], core_split: CoreSplit | None) -> float:
-    """Kernel cycles of all calls; the last tile of a dimension may be shorter."""
-    calls = sum(problem.kernel_cycles(lengths, core_split) * times for lengths, times in tile_lengths(problem, steps))
-    return calls + problem.costs.kernel(problem.kernel.name).first_cycles
 
 
 def _score(options: TilingOptions, cycles: float, moved_bytes: int, near: Mapping[str, int]) -> tuple[float, ...]:

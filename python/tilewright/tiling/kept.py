@@ -40,6 +40,12 @@ def ring_axis(problem: TilingProblem, operand: TileOperand, dimension: str) -> i
     return moved[0] if places and places[0] in problem.kernel.ring_axes else None
 
 
+def ring_place(problem: TilingProblem, dimension: str) -> int | None:
+    """The axis of the first operand's view that is a ring while rows are kept along ``dimension``; None for ''."""
+    axis = ring_axis(problem, problem.operands[0], dimension) if dimension else None
+    return None if axis is None else problem.operands[0].view.index(axis)
+
+
 def kept_dimension(problem: TilingProblem, operand: TileOperand, steps: Mapping[str, int], order: Sequence[str]) -> str:
     """The loop index between whose tiles rows of the operand are kept; empty if none are.
 
@@ -56,6 +62,12 @@ def kept_dimension(problem: TilingProblem, operand: TileOperand, steps: Mapping[
     ranged = axis_range(operand.axes[axis], operand.extents[axis], uncut)
     extent, step = extents[moving[-1]], steps[moving[-1]]
     return moving[-1] if axis_total(ranged, extent, step, kept=True) < axis_total(ranged, extent, step) else ""
+
+
+def kept_dimensions(problem: TilingProblem, steps: Mapping[str, int], order: Sequence[str]) -> tuple[str, ...]:
+    """``kept_dimension`` of each operand; () if no operand keeps rows."""
+    found = tuple(kept_dimension(problem, operand, steps, order) for operand in problem.operands)
+    return found if any(found) else ()
 
 
 @lru_cache(maxsize=4096)

@@ -13,7 +13,7 @@ from tilewright.tiling.choice import TileChoice
 from tilewright.tiling.cost import rectangle_counts, rectangle_shape
 from tilewright.tiling.footprint import Counts, moved_elements, needed_elements, plain_shape, rounds, tile_shape
 from tilewright.tiling.hints import idle_cores, idle_lanes
-from tilewright.tiling.kept import ring_axis, ring_pieces
+from tilewright.tiling.kept import ring_axis, ring_pieces, ring_place
 from tilewright.tiling.problem import TilingProblem, tile_lengths
 
 
@@ -91,7 +91,7 @@ def _reasons(problem: TilingProblem, choice: TileChoice, others: tuple[KernelOff
 
 def _work(problem: TilingProblem, choice: TileChoice, moved: Mapping[str, int]) -> LayerWork:
     """Calls of the kernel, and commands and lines of each link."""
-    core_split = problem.core_split(choice.steps)
+    core_split, ring = problem.core_split(choice.steps), ring_place(problem, choice.kept_along(0))
     tiles = list(tile_lengths(problem, choice.steps))
     calls = sum(times for _, times in tiles)
     counts = _counts(problem, choice)
@@ -106,7 +106,7 @@ def _work(problem: TilingProblem, choice: TileChoice, moved: Mapping[str, int]) 
     return LayerWork(
         calls=calls,
         split_calls=calls if core_split is not None else 0,
-        kernel_work=round(sum(problem.work(lengths, core_split) * times for lengths, times in tiles)),
+        kernel_work=round(sum(problem.work(lengths, core_split, ring) * times for lengths, times in tiles)),
         loads=tuple(LinkLoad(link, *totals[link], moved[link]) for link in sorted(totals)),
         rows=sum(problem.rows(lengths, core_split) * times for lengths, times in tiles),
     )

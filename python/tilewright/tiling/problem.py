@@ -66,11 +66,9 @@ class TilingProblem:
     _core_splits: dict[tuple[tuple[str, int], ...], CoreSplit | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-
     _moved_bytes: dict[tuple[int, tuple[tuple[str, int], ...]], int] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-
     known_cycles: dict[tuple[int, ...], tuple[float, float]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -224,16 +222,21 @@ class TilingProblem:
             self._core_splits[key] = best_core_split(self.kernel, self.operands, steps, self.cores, fork_cycles)
         return self._core_splits[key]
 
-    def kernel_cycles(self, lengths: TileSteps, core_split: CoreSplit | None) -> float:
-        """Cycles of one call on a tile of these lengths, until the slowest core is done."""
+    def kernel_cycles(self, lengths: TileSteps, core_split: CoreSplit | None, ring: int | None = None) -> float:
+        """Cycles of one call on a tile of these lengths, on the slowest core; ``ring`` as ``tiling.kept`` says."""
         cost = self.costs.kernel(self.kernel.name)
         fork_cycles = 0.0 if core_split is None else self.costs.fork_cycles
         row_cycles = self.costs.row_cycles * self.rows(lengths, core_split) if self.costs.row_cycles else 0.0
-        return cost.call_cycles + fork_cycles + cost.factor * self.work(lengths, core_split) + row_cycles
+        return cost.call_cycles + fork_cycles + cost.factor * self.work(lengths, core_split, ring) + row_cycles
 
-    def work(self, lengths: TileSteps, core_split: CoreSplit | None) -> float:
-        """Cycles of one call by the kernel's own formula, for the slowest core; the platform's costs are left out."""
-        return self.kernel.cycles(lengths if core_split is None else core_split.part(lengths))
+    def work(self, lengths: TileSteps, core_split: CoreSplit | None, ring: int | None = None) -> float:
+        """Cycles of one call by the kernel's formula, parts weighed as the platform says, on the slowest core."""
+        part, cost = lengths if core_split is None else core_split.part(lengths), self.costs.kernel(self.kernel.name)
+        cycles = self.kernel.cycles(part)
+        if ring is None and not cost.weighs_parts:
+            return cycles
+        parts = self.kernel.parts(part, ring)
+        return cycles + cost.weighed(parts.lone, parts.loops) + parts.ring
 
     def rows(self, lengths: TileSteps, core_split: CoreSplit | None) -> int:
         """Rows of adjacent elements beyond the first of one call of an elementwise kernel, on the slowest core."""

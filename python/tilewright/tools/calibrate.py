@@ -143,9 +143,12 @@ def fit(
 
 
 def with_unmeasured(costs: Costs, before: Costs, samples: Sequence[Sample]) -> Costs:
-    """The fitted ``costs`` with what ``before`` says of first calls, and of kernels and rows without samples."""
-    first = {name: cost.first_cycles for name, cost in before.kernels}
-    fitted = {name: replace(cost, first_cycles=first.get(name, 0.0)) for name, cost in costs.kernels}
+    """The fitted ``costs`` with what ``before`` says of first calls and weights, and of what has no samples."""
+    known = dict(before.kernels)
+    fitted = {
+        name: replace(known.get(name, KernelCost()), call_cycles=cost.call_cycles, factor=cost.factor)
+        for name, cost in costs.kernels
+    }
     kept = {name: cost for name, cost in before.kernels if name not in fitted}
     default, *others = sorted((fitted | kept).items(), key=lambda item: (item[0] != "default", item[0]))
     row_cycles = costs.row_cycles if any(sample.rows for sample in samples) else before.row_cycles

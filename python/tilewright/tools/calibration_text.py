@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import fields
 
 from tilewright.platform.costs import Costs
 from tilewright.tools.calibrate import Fitted, LinkCost
 
 _HEADER = re.compile(r"\s*\[+\s*(?P<name>[^\]]+?)\s*\]+\s*(#.*)?")
 _ENDS = re.compile(r"\s*(?P<key>from|to)\s*=\s*[\"'](?P<pool>[^\"']+)[\"']")
+_ALWAYS = ("call_cycles", "factor")
 _KEYS = ("bytes_per_cycle", "setup_cycles", "line_cycles")
 
 
@@ -30,8 +32,8 @@ def cost_text(costs: Costs) -> str:
     lines += [f"{key}_cycles = {getattr(costs, f'{key}_cycles')!r}" for key in ("layer", "tile", "fork", "row")]
     lines += ["", "[cost.kernels]"]
     for name, cost in costs.kernels:
-        first = f", first_cycles = {cost.first_cycles!r}" if cost.first_cycles else ""
-        lines.append(f"{name} = {{ call_cycles = {cost.call_cycles!r}, factor = {cost.factor!r}{first} }}")
+        given = [field for field in fields(cost) if field.name in _ALWAYS or getattr(cost, field.name) != field.default]
+        lines.append(f"{name} = {{ {', '.join(f'{field.name} = {getattr(cost, field.name)!r}' for field in given)} }}")
     return "\n".join(lines) + "\n"
 
 

@@ -6,6 +6,7 @@ After:   packed[group, M/group/4, kh*kw, C/group, 4] and biases[group, M/group/4
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Annotated
@@ -15,7 +16,6 @@ import numpy as np
 from tilewright.graph import Array, Clamp, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Int32
 from tilewright.kernels.float_common import (
-    CALL_CYCLES,
     ClampF32,
     all_float,
     clamp_attributes,
@@ -39,6 +39,18 @@ from tilewright.kernels.kernel import (
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.scalar.depthwise_float import depthwise
 from tilewright.kernels.scalar.float_blocks import BLOCK, packed_bias, packed_weights
+from tilewright.kernels.scalar.float_prices import (
+    CALL_CYCLES,
+    GATHER_CYCLES,
+    GATHER_POSITION_CYCLES,
+    GATHER_RUN_CYCLES,
+    GATHERED,
+    IN_PLACE,
+    IN_PLACE_CALL_CYCLES,
+    IN_ROWS,
+    RING_RUN_CYCLES,
+    Call,
+)
 from tilewright.kernels.scalar.geometry import (
     PlaneWindows,
     channels_lie_innermost,
@@ -46,6 +58,7 @@ from tilewright.kernels.scalar.geometry import (
     plane_windows,
     rows_backward,
 )
+from tilewright.kernels.work_parts import WorkParts
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.conv import nest as nest_of
 from tilewright.operators.nest import AxisMap, Iteration, Nest, along, blocks, whole
@@ -56,40 +69,6 @@ LANES = 4
 
 RUN_BYTES = 20
 """Bytes of struct tilewright_float_run."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Positions:
-    """Instructions of a core with an FPU, which reads most taps by unrolled loops, for output positions.
-
-    Attributes:
-        position: of one position, besides its outputs.
-        part: of each part of its window: a kernel row that is gathered, or a run of taps that lie side by side.
-        mac: of each product.
-        output: of each output.
-        output_part: of each part of the window for each output.
-    """
-
-    position: float
-    mac: float
-    output: float
-    part: float = 0.0
-    output_part: float = 0.0
-
-    def cycles(self, count: int, outputs: int, taps: int, parts: float) -> float:
-        """Cycles of ``count`` positions of ``outputs`` channels."""
-        each = taps * self.mac + self.output + parts * self.output_part
-        return count * (self.position + parts * self.part + outputs * each)
-
-
-_CALL_CYCLES = 700.0
-_GATHER_CYCLES = 2.7
-"""Of a tap of a position."""
-
-# Pairs: of positions that are computed together, and of one alone.
-_GATHERED = (_Positions(218.0, 1.55, 9.3, part=34.0), _Positions(218.0, 2.6, 29.2, part=34.0))
-_IN_ROWS = (_Positions(58.4, 1.596, 15.2, 24.6, output_part=0.48), _Positions(27.2, 2.61, 12.8, 31.1))
-_IN_PLACE = (_Positions(80.0, 1.57, 11.4), _Positions(80.0, 3.1, 17.3))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +112,13 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     reads_rows = channels_lie_innermost(graph, node.inputs[0])
     gathering = _convolution(node, nest, clamp, weights, bias, LANES)
     if reads_rows:
-        whole_sums = (_by_rows(gathering), gathering)
+        whole_sums = [_by_rows(gathering), gathering]
     else:
-        whole_sums = (gathering, _convolution(node, nest, clamp, weights, bias, 1))
+        kernel = _CONV_OF_PLANES if weights.shape[1] > 1 and weights.shape[-1] > 1 else _CONV
+        one_by_one = _convolution(node, nest, clamp, weights, bias, 1)
+        whole_sums = [replace(choice, kernel=kernel) for choice in (gathering, one_by_one)]
     if groups > 1:
-        return whole_sums
+        return tuple(whole_sums)
     parts = _convolution(node, nest, clamp, weights, bias, LANES, parts=True)
     parts = _by_rows(parts) if reads_rows else parts
     return (*whole_sums, parts, _tap_by_tap(_convolution(node, nest, clamp, weights, bias, 1, parts=True)))
@@ -236,31 +217,59 @@ def _gathers(node: Node, weights: Array) -> bool:
 
 
 def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
-    given = choice.given(ConvF32)
-    if not given.gather:
-        return CALL_CYCLES + _positions_cycles(choice, steps, _IN_PLACE, 0)
-    gathered = points(choice.nest, steps, ("n", "group", "oh", "ow", "kh", "kw", "ic")) * _GATHER_CYCLES
-    parts = step_of(choice.nest, steps, "kh")
-    return _CALL_CYCLES + gathered + _positions_cycles(choice, steps, _GATHERED, parts)
+    """Where taps are gathered, those of a kernel row lie at one distance."""
+    if not choice.given(ConvF32).gather:
+        return IN_PLACE_CALL_CYCLES + IN_PLACE.cycles(_call(choice, steps))
+    return _gathering_cycles(choice, steps, ("kh",))
+
+
+def _planes_cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    """Each channel of x lies in a plane of its own, so that the channels of each tap are gathered by themselves."""
+    return _gathering_cycles(choice, steps, ("kh", "kw"))
+
+
+def _gathering_cycles(choice: KernelChoice, steps: TileSteps, runs: Sequence[str]) -> float:
+    """Each point of the dimensions ``runs`` is a run of taps that is gathered."""
+    nest, positions = choice.nest, ("n", "group", "oh", "ow")
+    gathered = points(nest, steps, positions) * GATHER_POSITION_CYCLES
+    gathered += points(nest, steps, (*positions, *runs)) * GATHER_RUN_CYCLES
+    gathered += points(nest, steps, (*positions, "kh", "kw", "ic")) * GATHER_CYCLES
+    return CALL_CYCLES + gathered + GATHERED.cycles(_call(choice, steps))
+
+
+def _parts(choice: KernelChoice, steps: TileSteps, ring: int | None) -> WorkParts:
+    if not choice.given(ConvF32).gather:
+        return IN_PLACE.parts(_call(choice, steps))
+    runs = points(choice.nest, steps, ("n", "group", "oh", "ow", "kh")) if ring == WIDTH else 0
+    return GATHERED.parts(_call(choice, steps), runs * RING_RUN_CYCLES)
 
 
 def _rows_cycles(choice: KernelChoice, steps: TileSteps) -> float:
     """Lists of runs are made for each block of positions, and read for each block of channels."""
-    runs = _runs(choice.given(ConvF32).windows, choice.nest)
-    return _CALL_CYCLES + _positions_cycles(choice, steps, _IN_ROWS, runs)
+    return CALL_CYCLES + IN_ROWS.cycles(_rows_call(choice, steps))
 
 
-def _positions_cycles(
-    choice: KernelChoice, steps: TileSteps, costs: tuple[_Positions, _Positions], parts: float
-) -> float:
+def _rows_parts(choice: KernelChoice, steps: TileSteps, ring: int | None) -> WorkParts:
+    """In a ring of columns each tap is a run."""
+    call = _rows_call(choice, steps)
+    if ring != WIDTH:
+        return IN_ROWS.parts(call)
+    tap_by_tap = replace(call, runs=prod(choice.given(ConvF32).windows.kernel))
+    return IN_ROWS.parts(tap_by_tap, ring=IN_ROWS.cycles(tap_by_tap) - IN_ROWS.cycles(call))
+
+
+def _rows_call(choice: KernelChoice, steps: TileSteps) -> Call:
+    return replace(_call(choice, steps), runs=_runs(choice.given(ConvF32).windows, choice.nest))
+
+
+def _call(choice: KernelChoice, steps: TileSteps) -> Call:
     """Of each plane four positions are computed together, and the remaining ones one by one."""
     nest = choice.nest
     taps = prod(step_of(nest, steps, name) for name in ("kh", "kw", "ic"))
     positions, plane = points(nest, steps, ("n", "group", "oh", "ow")), points(nest, steps, ("oh", "ow"))
     outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
-    alone = positions if choice.given(ConvF32).gather == 1 else plane % LANES * (positions // plane)
-    counts = (positions - alone, alone)
-    return sum(each.cycles(count, outputs, taps, parts) for each, count in zip(costs, counts, strict=True))
+    lone = positions if choice.given(ConvF32).gather == 1 else plane % LANES * (positions // plane)
+    return Call(positions - lone, lone, outputs, taps)
 
 
 def _runs(windows: PlaneWindows, nest: Nest) -> float:
@@ -317,7 +326,9 @@ _CONV = Kernel(
     backward=Backward("oh", _backward),
     likes=CONVOLUTION_ORDER,
     scratch=_scratch,
+    parts=_parts,
 )
+_CONV_OF_PLANES = replace(_CONV, cycles=_planes_cycles)
 _CONV_ROWS = Kernel(
     "tilewright_conv_rows_f32",
     ConvF32,
@@ -327,8 +338,11 @@ _CONV_ROWS = Kernel(
     backward=Backward("oh", _rows_backward),
     likes=CONVOLUTION_ORDER,
     scratch=_rows_scratch,
+    parts=_rows_parts,
 )
-_CONV_TAPS = Kernel("tilewright_conv_f32_taps", ConvF32, _cycles, likes=CONVOLUTION_ORDER, scratch=_scratch)
+_CONV_TAPS = Kernel(
+    "tilewright_conv_f32_taps", ConvF32, _cycles, likes=CONVOLUTION_ORDER, scratch=_scratch, parts=_parts
+)
 DECLARATION = Declaration(
     operators={"Conv": choices},
     kernels=(_CONV, _CONV_ROWS, _CONV_TAPS),

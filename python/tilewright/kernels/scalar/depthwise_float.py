@@ -12,7 +12,7 @@ import numpy as np
 
 from tilewright.graph import Array, Clamp, Node
 from tilewright.kernels.c_structs import CStruct
-from tilewright.kernels.float_common import CALL_CYCLES, ClampF32, clamp_attributes, step_of
+from tilewright.kernels.float_common import CALL_CYCLES, ClampF32, clamp_attributes, points, step_of
 from tilewright.kernels.kernel import (
     HEIGHT,
     WIDTH,
@@ -28,6 +28,7 @@ from tilewright.kernels.kernel import (
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.scalar.float_blocks import BLOCK, packed_bias, packed_weights
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_view, plane_windows
+from tilewright.kernels.work_parts import WorkParts
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.nest import Nest, blocks, whole
 
@@ -39,6 +40,10 @@ _SLIDE_OUTPUT_CYCLES, _SLIDE_REST_CYCLES, _SLIDE_ROW_CYCLES = 25.6, 85.9, 54.2
 """Cycles of outputs whose windows slide along a row: of one of three, of one that remains, and of a channel's row."""
 _SLIDE_ALONE_CYCLES, _SLIDE_BLOCK_CYCLES, _SLIDE_CALL_CYCLES = 121.0, 717.0, 1650.0
 """The same of four channels of an output in a row that does not slide, of four channels, and of a call."""
+
+_ROWS_RING_CYCLES, _COLUMNS_RING_CYCLES = 1_330.0, 135.0
+"""More where windows slide over a ring: of rows, for four channels, which begin again behind the ring's end; of
+columns, for each output, none of which slides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,7 @@ def _depthwise_cycles(choice: KernelChoice, steps: TileSteps) -> float:
     blocks = -(-step_of(choice.nest, steps, "group") // BLOCK)
     rows, columns = (step_of(choice.nest, steps, name) for name in ("oh", "ow"))
     images = step_of(choice.nest, steps, "n")
-    if windows.kernel == (3, 3) and windows.strides[1] == windows.dilations[1] == 1:
+    if _slides(windows):
         _, rows_inside = _taps_inside(windows, 0, step_of(choice.nest, {}, "oh"))
         return _SLIDE_CALL_CYCLES + blocks * (_SLIDE_BLOCK_CYCLES + images * rows * _row_cycles(columns, rows_inside))
     row_taps, _ = _taps_inside(windows, 0, step_of(choice.nest, {}, "oh"))
@@ -90,6 +95,21 @@ def _depthwise_cycles(choice: KernelChoice, steps: TileSteps) -> float:
     cycles = BLOCK * row_taps * (taps_of_fours * _FOURS_TAP_CYCLES + taps_alone * _ALONE_TAP_CYCLES)
     cycles += fours * _FOURS_CYCLES + alone * _ALONE_CYCLES
     return CALL_CYCLES + blocks * (_BLOCK_CYCLES + images * rows * cycles)
+
+
+def _depthwise_parts(choice: KernelChoice, steps: TileSteps, ring: int | None) -> WorkParts:
+    windows = choice.given(DepthwiseF32).windows
+    if not _slides(windows) or ring is None:
+        return WorkParts()
+    blocks = -(-step_of(choice.nest, steps, "group") // BLOCK)
+    if ring == HEIGHT:
+        return WorkParts(ring=blocks * _ROWS_RING_CYCLES)
+    return WorkParts(ring=blocks * BLOCK * points(choice.nest, steps, ("n", "oh", "ow")) * _COLUMNS_RING_CYCLES)
+
+
+def _slides(windows: PlaneWindows) -> bool:
+    """Whether windows slide along a row, each reading three columns of which the one before has read two."""
+    return windows.kernel == (3, 3) and windows.strides[1] == windows.dilations[1] == 1
 
 
 def _row_cycles(columns: int, inside: float) -> float:
@@ -122,6 +142,7 @@ _DEPTHWISE = Kernel(
     stores=raster_over("n", "oh", "ow", apart=("group",)),
     ring_axes=frozenset({HEIGHT, WIDTH}),
     likes=CONVOLUTION_ORDER,
+    parts=_depthwise_parts,
 )
 
 DECLARATION = Declaration(kernels=(_DEPTHWISE,), stack_bytes={"depthwise_f32": 592})

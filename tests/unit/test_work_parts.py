@@ -1,0 +1,84 @@
+"""Parts of a kernel's predicted cycles that platforms weigh by themselves, and what rings of rows cost kernels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from support.planned import far_platform, planned
+from support.small_nodes import conv, kernel_of
+from tilewright.graph import Graph
+from tilewright.kernels.kernel import HEIGHT, WIDTH
+from tilewright.options import Objective
+from tilewright.platform.costs import Costs, KernelCost
+from tilewright.schedule.building import Schedule
+from tilewright.tiling.problem import TilingProblem, tiling_problem
+
+CONVOLUTIONS = {
+    "conv_f32": conv((1, 8, 9, 7), (12, 8, 1, 1), (9, 7)),
+    "conv_rows_f32": conv((1, 8, 9, 7), (12, 8, 3, 3), (9, 7), pads=(1, 1, 1, 1)),
+}
+
+
+def problem_of(graph: Graph) -> TilingProblem:
+    homes = {name: "flash" if tensor.is_constant else "sram" for name, tensor in graph.tensors.items()}
+    return tiling_problem(graph, graph.nodes[0], kernel_of(graph), far_platform(1 << 20), homes)
+
+
+def depthwise() -> Graph:
+    return conv((1, 4, 120, 5), (4, 1, 3, 3), (120, 5), group=4, pads=(1, 1, 1, 1))
+
+
+def has_ring(schedule: Schedule) -> bool:
+    return any(buffer.ring_axis is not None for buffer in schedule.buffers)
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_parts_are_less_than_the_whole(name: str) -> None:
+    kernel = kernel_of(CONVOLUTIONS[name])
+    assert kernel.symbol == f"tilewright_{name}"
+    steps = {dimension.name: dimension.extent for dimension in kernel.nest.dimensions}
+    parts = kernel.parts(steps, None)
+    assert parts.lone > 0.0
+    assert parts.loops > 0.0
+    assert parts.ring == 0.0
+    assert parts.lone + parts.loops < kernel.cycles(steps)
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_weights_multiply_parts_alone(name: str) -> None:
+    problem = problem_of(CONVOLUTIONS[name])
+    plain, parts = problem.work(problem.extents, None), problem.kernel.parts(problem.extents, None)
+    assert plain == problem.kernel.cycles(problem.extents)
+    costs = Costs(kernels=((name, KernelCost(lone_weight=0.5, loops_weight=3.0)),))
+    weighed = replace(problem, costs=costs).work(problem.extents, None)
+    assert weighed == pytest.approx(plain - 0.5 * parts.lone + 2.0 * parts.loops)
+
+
+def test_a_ring_of_columns_costs_a_convolution_and_one_of_rows_does_not() -> None:
+    kernel = kernel_of(CONVOLUTIONS["conv_rows_f32"])
+    steps = {dimension.name: dimension.extent for dimension in kernel.nest.dimensions}
+    assert kernel.parts(steps, HEIGHT).ring == 0.0
+    assert kernel.parts(steps, WIDTH).ring > 0.0
+    # Each tap is a run of its own there, so loops take more as well.
+    assert kernel.parts(steps, WIDTH).loops > kernel.parts(steps, None).loops
+
+
+def test_rows_are_copied_again_where_a_ring_costs_the_kernel_more() -> None:
+    platform = far_platform(2600)
+    assert has_ring(planned(depthwise(), platform, objective=Objective.BYTES_MOVED).schedule)
+    found = planned(depthwise(), platform).schedule
+    assert found.layers[0].tiles > 1
+    assert not has_ring(found)
+
+
+def test_rows_are_kept_where_copies_cost_more_than_the_ring() -> None:
+    slow = far_platform(2600)
+    links = tuple(replace(link, bytes_per_cycle=0.05) for link in slow.links)
+    found = planned(depthwise(), replace(slow, links=links)).schedule
+    assert has_ring(found)
+    (facts,) = found.layers
+    assert facts.work is not None
+    copied = planned(depthwise(), slow).schedule.layers[0]
+    assert copied.work is not None
+    assert facts.work.kernel_work > copied.work.kernel_work
