@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from support.nodes import node_of
 from support.planned import far_platform, planned
-from support.small_nodes import conv, kernel_of
-from tilewright.graph import Graph
+from support.small_nodes import conv, graph_of, kernel_of
+from tilewright.graph import DType, Graph, channels_last_order, constant, variable
 from tilewright.kernels.kernel import HEIGHT, WIDTH
 from tilewright.options import Objective
 from tilewright.platform.costs import Costs, KernelCost
@@ -27,6 +29,20 @@ def problem_of(graph: Graph) -> TilingProblem:
 
 def depthwise() -> Graph:
     return conv((1, 4, 120, 5), (4, 1, 3, 3), (120, 5), group=4, pads=(1, 1, 1, 1))
+
+
+def transposed() -> Graph:
+    """2x2 windows at stride 2: 16 columns of 4 channels from 8 columns."""
+    order, weights = channels_last_order(4), np.ones((4, 4, 2, 2), np.float32)
+    windows = {"strides": (2, 2), "dilations": (1, 1), "pads": (0, 0, 0, 0), "group": 1}
+    node = node_of("up", "ConvTranspose", ("x", "w", "b"), ("y",), windows, weights=weights)
+    tensors = [
+        replace(variable("x", DType.FLOAT32, (1, 4, 3, 8)), order=order),
+        constant("w", weights),
+        constant("b", np.zeros(4, np.float32)),
+        replace(variable("y", DType.FLOAT32, (1, 4, 6, 16)), order=order),
+    ]
+    return graph_of(node, tensors)
 
 
 def has_ring(schedule: Schedule) -> bool:
@@ -53,6 +69,17 @@ def test_weights_multiply_parts_alone(name: str) -> None:
     costs = Costs(kernels=((name, KernelCost(lone_weight=0.5, loops_weight=3.0)),))
     weighed = replace(problem, costs=costs).work(problem.extents, None)
     assert weighed == pytest.approx(plain - 0.5 * parts.lone + 2.0 * parts.loops)
+
+
+@pytest.mark.parametrize(("columns", "alone"), [(16, 0), (12, 4), (8, 0), (6, 6), (4, 4)])
+def test_transposed_columns_are_computed_together_a_stride_apart(columns: int, alone: int) -> None:
+    """Of 12 columns at stride 2, four of the even and four of the odd ones are computed together, two of each alone."""
+    kernel = kernel_of(transposed())
+    assert kernel.symbol == "tilewright_conv_transpose_rows_f32"
+    steps = {dimension.name: dimension.extent for dimension in kernel.nest.dimensions} | {"oh": 1, "ow": columns}
+    one = kernel.parts({**steps, "ow": 1}, None).lone
+    assert one > 0.0
+    assert kernel.parts(steps, None).lone == pytest.approx(alone * one)
 
 
 def test_a_ring_of_columns_costs_a_convolution_and_one_of_rows_does_not() -> None:

@@ -14,7 +14,6 @@ import numpy as np
 from tilewright.graph import Array, Graph, Node
 from tilewright.kernels.c_structs import CStruct
 from tilewright.kernels.float_common import (
-    CALL_CYCLES,
     ClampF32,
     all_float,
     clamp_attributes,
@@ -35,19 +34,14 @@ from tilewright.kernels.kernel import (
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.scalar.conv_float import RUN_BYTES
 from tilewright.kernels.scalar.float_blocks import BLOCK, packed_bias, packed_weights
+from tilewright.kernels.scalar.float_prices import CALL_CYCLES, TRANSPOSED, Call
 from tilewright.kernels.scalar.geometry import PlaneWindows, channels_lie_innermost, plane_view, plane_windows
+from tilewright.kernels.work_parts import WorkParts
 from tilewright.operators.nest import blocks, whole
 from tilewright.operators.windows import ConvTransposeAttributes, conv_transpose_nest
 
 _WEIGHTS_BYTES = 4
 """Of each run: where its weights begin."""
-
-_MAC_CYCLES = 1.6
-_RUN_CYCLES = 1.5
-_OUTPUT_CYCLES = 16.0
-_POSITION_CYCLES = 30.0
-_LISTED_TAP_CYCLES = 25.0
-"""Instructions of a core with an FPU: of a product, of a run for an output, of an output, and what listing costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +99,26 @@ def _rows(weights: Array) -> Array:
 
 
 def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
-    """On the average, one of prod(strides) taps of an output meets an element of x."""
+    return CALL_CYCLES + TRANSPOSED.cycles(_call(choice, steps))
+
+
+def _parts(choice: KernelChoice, steps: TileSteps, ring: int | None) -> WorkParts:
+    return TRANSPOSED.parts(_call(choice, steps))
+
+
+def _call(choice: KernelChoice, steps: TileSteps) -> Call:
+    """Of a row each ``strides[1]``-th column is computed together with the next three such columns.
+
+    On the average, one of ``prod(strides)`` taps of an output meets an element of x.
+    """
     nest, windows = choice.nest, choice.given(ConvTransposeRowsF32).windows
     met = max(1.0, prod(windows.kernel) / prod(windows.strides))
+    columns, stride = step_of(nest, steps, "ow"), windows.strides[1]
+    fours = sum((columns - phase + stride - 1) // stride // BLOCK * BLOCK for phase in range(stride))
+    rows = points(nest, steps, ("n", "oh"))
     outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
-    each = outputs * (met * (nest.dimension("ic").extent * _MAC_CYCLES + _RUN_CYCLES) + _OUTPUT_CYCLES)
-    listed = _POSITION_CYCLES + prod(windows.kernel) / windows.strides[0] * _LISTED_TAP_CYCLES
-    return CALL_CYCLES + points(nest, steps, ("n", "oh", "ow")) * (listed + each)
+    taps = met * nest.dimension("ic").extent
+    return Call(rows * fours, rows * (columns - fours), outputs, taps, runs=met)
 
 
 def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
@@ -127,6 +134,7 @@ _CONV_TRANSPOSE = Kernel(
     ring_axes=frozenset({HEIGHT, WIDTH}),
     likes=CONVOLUTION_ORDER,
     scratch=_scratch,
+    parts=_parts,
 )
 
 DECLARATION = Declaration(operators={"ConvTranspose": choices}, kernels=(_CONV_TRANSPOSE,))

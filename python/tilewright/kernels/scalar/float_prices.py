@@ -14,7 +14,7 @@ class Call:
     fours: int
     lone: int
     outputs: int
-    taps: int
+    taps: float
     runs: float = 0.0
 
 
@@ -71,3 +71,5 @@ RING_RUN_CYCLES = 50.0
 GATHERED = Positions(Position(0.0, 1.55, 9.3), Position(0.0, 2.6, 29.2))
 IN_ROWS = Positions(Position(58.4, 1.596, 15.2, 24.6, 0.48), Position(27.2, 2.61, 12.8, 31.1))
 IN_PLACE = Positions(Position(80.0, 1.57, 11.4), Position(80.0, 3.1, 17.3))
+TRANSPOSED = Positions(IN_ROWS.of_four, Position(430.0, 2.61, 12.8, 31.1))
+"""Of transposed convolutions, which divide to find the taps that an output meets."""
