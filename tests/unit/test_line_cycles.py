@@ -24,3 +24,12 @@ def test_the_end_of_a_line_takes_a_whole_beat(lines: int, size_bytes: int, cycle
 def test_a_link_without_beats_pays_for_bytes_alone() -> None:
     plain = replace(LINK, beat_bytes=1)
     assert float(line_cycles(plain, np.asarray(100), np.asarray(401))) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("lines", "line_bytes", "single_bytes"), [(100, 4, 0), (100, 6, 300), (100, 7, 525), (100, 13, 975), (1, 401, 0)]
+)
+def test_a_core_copies_bytes_where_it_cannot_copy_words(lines: int, line_bytes: int, single_bytes: int) -> None:
+    core = replace(LINK, beat_bytes=1, byte_cycles=5)
+    found = line_cycles(core, np.asarray(lines), np.asarray(lines * line_bytes))
+    assert float(found) == 5 * single_bytes

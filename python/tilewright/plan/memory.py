@@ -75,7 +75,8 @@ class Link:
     """A one-way path for bytes between two pools; both ways are two links.
 
     The last bytes of each line of a copy take as long as ``beat_bytes``. ``gapped_line_cycles`` are those of the core
-    for each line of a copy whose lines have gaps in both pools.
+    for each line of a copy whose lines have gaps in both pools, ``byte_cycles`` those for each byte of lines of which
+    words cannot be copied.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Link:
     issuer: str
     beat_bytes: int = 1
     gapped_line_cycles: int = 0
+    byte_cycles: int = 0
 
 
 @dataclass(frozen=True, slots=True)

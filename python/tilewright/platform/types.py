@@ -200,6 +200,14 @@ class LinkTable:
             **_CYCLES,
         ),
     )
+    byte_cycles: int = field(
+        default=0,
+        metadata=setting(
+            "cycles that each byte takes besides in lines of which words cannot be copied, since their length is no "
+            "multiple of four bytes: for links on which a core copies",
+            **_CYCLES,
+        ),
+    )
     dimensions: int = field(
         default=2,
         metadata=setting(
