@@ -217,28 +217,25 @@ def _best(
         return None
     by_cycles = options.objective is Objective.CYCLES
     keep = 0 not in doubled and (not by_cycles or rings_pay(problem))
-    best = _best_of(problem, field, capacities, options, doubled, kernels, keep)
+    best = _best_of(_Search(problem, field, capacities, options, kernels, keep), doubled)
     if best is None or not by_cycles or slowing_ring(problem, best.choice.steps, best.choice.kept) is None:
         return best
-    copied = _best_of(problem, field, capacities, options, doubled, kernels, keep=False)
+    copied = _best_of(_Search(problem, field, capacities, options, kernels, keep=False), doubled)
     return best if copied is None else min(best, copied, key=lambda item: item.score)
 
 
-def _best_of(
-    problem: TilingProblem,
-    field: Field,
-    capacities: Capacities,
-    options: TilingOptions,
-    doubled: frozenset[int],
-    kernels: KernelCycles,
-    keep: bool,
-) -> _Scored | None:
-    """``_best`` of a field whose candidates all leave tiles, with rows kept wherever they can be, or nowhere."""
-    by_bytes = options.objective is Objective.BYTES_MOVED
+def _best_of(search: _Search, doubled: frozenset[int]) -> _Scored | None:
+    """``_best`` of a search that has just begun, over candidates that leave tiles."""
+    problem, field, options = search.problem, search.field, search.options
     orders = cheapest_orders(
-        problem, field.steps, field.counts, by_bytes=by_bytes, keep=keep, doubled=doubled, every=_goes_far(problem)
+        problem,
+        field.steps,
+        field.counts,
+        by_bytes=options.objective is Objective.BYTES_MOVED,
+        keep=search.keep,
+        doubled=doubled,
+        every=_goes_far(problem),
     )
-    search = _Search(problem, field, capacities, options, kernels, keep)
     ways = [orders, *orders.alone()]
     evaluated = 0
     columns = {name: array.tolist() for name, array in field.steps.items()}
@@ -249,7 +246,7 @@ def _best_of(
             continue
         steps = {name: column[candidate] for name, column in columns.items()}
         near = bytes_near(problem, field, candidate, steps)
-        if not fits_all(near, capacities):
+        if not fits_all(near, search.capacities):
             continue
         alive = [orders for orders, cost in zip(ways, least[:, candidate], strict=True) if not search.is_beaten(cost)]
         search.evaluate(candidate, steps, near, alive)
@@ -270,7 +267,10 @@ def _goes_far(problem: TilingProblem) -> bool:
 
 @dataclass(slots=True)
 class _Search:
-    """The candidates that fit, with their scores, and the best of them so far."""
+    """The candidates that fit, with their scores, and the best of them so far.
+
+    With ``keep``, rows are kept wherever they can be.
+    """
 
     problem: TilingProblem
     field: Field
