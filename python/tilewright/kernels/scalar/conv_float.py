@@ -38,9 +38,9 @@ from tilewright.kernels.kernel import (
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.scalar.depthwise_float import depthwise
-from tilewright.kernels.scalar.float_blocks import BLOCK, packed_bias, packed_weights
+from tilewright.kernels.scalar.float_blocks import BLOCK, block_count, packed_bias, packed_weights
 from tilewright.kernels.scalar.float_prices import (
-    CALL_CYCLES,
+    CONVOLUTION_CALL_CYCLES,
     GATHER_CYCLES,
     GATHER_POSITION_CYCLES,
     GATHER_RUN_CYCLES,
@@ -183,7 +183,7 @@ def _convolution(
     gather = _gathers(node, weights)
 
     def partial_bytes(steps: TileSteps) -> int:
-        outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
+        outputs = block_count(nest, steps, "oc") * BLOCK
         return 4 * points(nest, steps, ("n", "oh", "ow")) * outputs
 
     attributes = ConvF32(
@@ -234,7 +234,7 @@ def _gathering_cycles(choice: KernelChoice, steps: TileSteps, runs: Sequence[str
     gathered = points(nest, steps, positions) * GATHER_POSITION_CYCLES
     gathered += points(nest, steps, (*positions, *runs)) * GATHER_RUN_CYCLES
     gathered += points(nest, steps, (*positions, "kh", "kw", "ic")) * GATHER_CYCLES
-    return CALL_CYCLES + gathered + GATHERED.cycles(_call(choice, steps))
+    return CONVOLUTION_CALL_CYCLES + gathered + GATHERED.cycles(_call(choice, steps))
 
 
 def _parts(choice: KernelChoice, steps: TileSteps, ring: int | None) -> WorkParts:
@@ -246,7 +246,7 @@ def _parts(choice: KernelChoice, steps: TileSteps, ring: int | None) -> WorkPart
 
 def _rows_cycles(choice: KernelChoice, steps: TileSteps) -> float:
     """Lists of runs are made for each block of positions, and read for each block of channels."""
-    return CALL_CYCLES + IN_ROWS.cycles(_rows_call(choice, steps))
+    return CONVOLUTION_CALL_CYCLES + IN_ROWS.cycles(_rows_call(choice, steps))
 
 
 def _rows_parts(choice: KernelChoice, steps: TileSteps, ring: int | None) -> WorkParts:
@@ -267,7 +267,7 @@ def _call(choice: KernelChoice, steps: TileSteps) -> Call:
     nest = choice.nest
     taps = prod(step_of(nest, steps, name) for name in ("kh", "kw", "ic"))
     positions, plane = points(nest, steps, ("n", "group", "oh", "ow")), points(nest, steps, ("oh", "ow"))
-    outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
+    outputs = block_count(nest, steps, "oc") * BLOCK
     lone = positions if choice.given(ConvF32).gather == 1 else plane % LANES * (positions // plane)
     return Call(positions - lone, lone, outputs, taps)
 

@@ -33,8 +33,8 @@ from tilewright.kernels.kernel import (
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.scalar.conv_float import RUN_BYTES
-from tilewright.kernels.scalar.float_blocks import BLOCK, packed_bias, packed_weights
-from tilewright.kernels.scalar.float_prices import CALL_CYCLES, TRANSPOSED, Call
+from tilewright.kernels.scalar.float_blocks import BLOCK, block_count, packed_bias, packed_weights
+from tilewright.kernels.scalar.float_prices import CONVOLUTION_CALL_CYCLES, TRANSPOSED, Call
 from tilewright.kernels.scalar.geometry import PlaneWindows, channels_lie_innermost, plane_view, plane_windows
 from tilewright.kernels.work_parts import WorkParts
 from tilewright.operators.nest import blocks, whole
@@ -99,7 +99,7 @@ def _rows(weights: Array) -> Array:
 
 
 def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
-    return CALL_CYCLES + TRANSPOSED.cycles(_call(choice, steps))
+    return CONVOLUTION_CALL_CYCLES + TRANSPOSED.cycles(_call(choice, steps))
 
 
 def _parts(choice: KernelChoice, steps: TileSteps, ring: int | None) -> WorkParts:
@@ -116,7 +116,7 @@ def _call(choice: KernelChoice, steps: TileSteps) -> Call:
     columns, stride = step_of(nest, steps, "ow"), windows.strides[1]
     fours = sum((columns - phase + stride - 1) // stride // BLOCK * BLOCK for phase in range(stride))
     rows = points(nest, steps, ("n", "oh"))
-    outputs = -(-step_of(nest, steps, "oc") // BLOCK) * BLOCK
+    outputs = block_count(nest, steps, "oc") * BLOCK
     taps = met * nest.dimension("ic").extent
     return Call(rows * fours, rows * (columns - fours), outputs, taps, runs=met)
 

@@ -26,7 +26,7 @@ from tilewright.kernels.kernel import (
     raster_over,
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
-from tilewright.kernels.scalar.float_blocks import BLOCK, packed_bias, packed_weights
+from tilewright.kernels.scalar.float_blocks import BLOCK, block_count, packed_bias, packed_weights
 from tilewright.kernels.scalar.geometry import PlaneWindows, plane_view, plane_windows
 from tilewright.kernels.work_parts import WorkParts
 from tilewright.operators.conv import ConvAttributes
@@ -80,7 +80,7 @@ def depthwise(node: Node, nest: Nest, clamp: Clamp, weights: Array, bias: Array)
 def _depthwise_cycles(choice: KernelChoice, steps: TileSteps) -> float:
     """Four outputs of a row are computed together where their windows lie inside the input, others one by one."""
     windows = choice.given(DepthwiseF32).windows
-    blocks = -(-step_of(choice.nest, steps, "group") // BLOCK)
+    blocks = block_count(choice.nest, steps, "group")
     rows, columns = (step_of(choice.nest, steps, name) for name in ("oh", "ow"))
     images = step_of(choice.nest, steps, "n")
     if _slides(windows):
@@ -101,7 +101,7 @@ def _depthwise_parts(choice: KernelChoice, steps: TileSteps, ring: int | None) -
     windows = choice.given(DepthwiseF32).windows
     if not _slides(windows) or ring is None:
         return WorkParts()
-    blocks = -(-step_of(choice.nest, steps, "group") // BLOCK)
+    blocks = block_count(choice.nest, steps, "group")
     if ring == HEIGHT:
         return WorkParts(ring=blocks * _ROWS_RING_CYCLES)
     return WorkParts(ring=blocks * BLOCK * points(choice.nest, steps, ("n", "oh", "ow")) * _COLUMNS_RING_CYCLES)

@@ -5,10 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from tilewright.graph import Array
+from tilewright.kernels.float_common import step_of
 from tilewright.kernels.kernel import Packing, TileSteps
+from tilewright.operators.nest import Nest
 
 BLOCK = 4
 """Output channels that are packed side by side."""
+
+
+def block_count(nest: Nest, steps: TileSteps, channels: str) -> int:
+    """Blocks of a tile's output channels, which the dimension ``channels`` counts; the last one may be filled up."""
+    return -(-step_of(nest, steps, channels) // BLOCK)
 
 
 def packed_weights(weights: Array) -> Packing:

@@ -62,7 +62,8 @@ class Positions:
         return WorkParts(lone=call.lone * self.lone.cycles(call), loops=loops, ring=ring)
 
 
-CALL_CYCLES, IN_PLACE_CALL_CYCLES = 700.0, 200.0
+CONVOLUTION_CALL_CYCLES, IN_PLACE_CALL_CYCLES = 700.0, 200.0
+"""Of a call: of a convolution that gathers taps or lists runs of them, and of one that does neither."""
 GATHER_CYCLES, GATHER_RUN_CYCLES, GATHER_POSITION_CYCLES = 2.7, 34.0, 218.0
 """Of taps that are gathered: of a tap, of a run of taps at one distance, and of an output position."""
 RING_RUN_CYCLES = 50.0
