@@ -19,6 +19,12 @@ SHOWN = ("text", "")
 COMMAND = re.compile(r"^(?:\$ |(?:tilewright|cmake|ctest|make|pip|python3?|scons|qemu\S*) )", re.MULTILINE)
 
 
+def packages_of_setup() -> set[str]:
+    """The system packages that scripts/setup.sh installs."""
+    text = (ROOT / "scripts" / "setup.sh").read_text(encoding="utf-8")
+    return set(re.findall(r"^ *need (\S+)", text, re.MULTILINE))
+
+
 class WrongPage(AssertionError):
     """What a page says is not what happens."""
 
@@ -127,9 +133,10 @@ class Session:
         return ""
 
     def _packages(self, block: Block) -> str:
-        needed = re.findall(r"^ *need (\S+)", (ROOT / "scripts" / "setup.sh").read_text(encoding="utf-8"), re.MULTILINE)
         (line,) = (line for line in block.text.splitlines() if "apt-get install" in line)
-        unknown = {word for word in line.split("install", 1)[1].split() if not word.startswith("-")} - {*needed}
+        unknown = {
+            word for word in line.split("install", 1)[1].split() if not word.startswith("-")
+        } - packages_of_setup()
         unknown -= {"python3", "python3-venv", "python3-dev", "make", "git"}
         if unknown:
             raise self._wrong(block, f"scripts/setup.sh does not install {', '.join(sorted(unknown))}")

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from docs.pages import ROOT, blocks
+from docs.session import packages_of_setup
 
 HOW_TO = ROOT / "docs" / "how-to"
 
@@ -17,11 +18,8 @@ def block(page: str, language: str) -> str:
 def test_the_workflow_of_use_in_ci() -> None:
     """use-in-ci.md: its packages are those of setup.sh, its paths are in the source tree, its commands the README's."""
     text = block("use-in-ci.md", "yaml")
-    needed = set(
-        re.findall(r"^ *need (\S+)", (ROOT / "scripts" / "setup.sh").read_text(encoding="utf-8"), re.MULTILINE)
-    )
     (install,) = re.findall(r"apt-get install --yes (.*)", text)
-    assert set(install.split()) <= needed
+    assert set(install.split()) <= packages_of_setup()
     for path in re.findall(r"tilewright/([\w./-]+\.(?:cmake|toml))", text):
         assert (ROOT / Path(path)).is_file()
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from support.planned import far_platform, near_platform, plan_of, planned
-from support.small_nodes import conv, kernel_of, nodes
+from support.small_nodes import conv, nodes, problem_of
 from support.walk import copied, elements, events, rectangle
 from tilewright.base.errors import TilewrightError
 from tilewright.check import check
@@ -17,22 +17,16 @@ from tilewright.graph import Graph
 from tilewright.operators.nest import axis_range, is_exact
 from tilewright.options import Buffering, Objective, Strategy
 from tilewright.plan import BufferKind, CopyStart, Kernel, Layer, LayerFacts, Loop
-from tilewright.platform.types import Platform
 from tilewright.schedule.building import Schedule
 from tilewright.tiling.candidates import candidate_steps
 from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
 from tilewright.tiling.footprint import exact_writes
-from tilewright.tiling.problem import TilingProblem, tiling_problem
+from tilewright.tiling.problem import TilingProblem
 
 EFFORT = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 ANY_OPTIONS = st.builds(
     TilingOptions, st.sampled_from(Buffering), st.sampled_from(Objective), st.sampled_from(Strategy)
 )
-
-
-def problem_of(graph: Graph, platform: Platform) -> TilingProblem:
-    homes = {name: "flash" if tensor.is_constant else "sram" for name, tensor in graph.tensors.items()}
-    return tiling_problem(graph, graph.nodes[0], kernel_of(graph), platform, homes)
 
 
 def smallest(problem: TilingProblem, options: TilingOptions) -> int:

@@ -21,6 +21,8 @@ from tilewright.graph import (
 )
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.kernels.registry import choices
+from tilewright.platform.types import Platform
+from tilewright.tiling.problem import TilingProblem, tiling_problem
 
 from support.nodes import node_of
 from support.touches import windows
@@ -36,6 +38,12 @@ def graph_of(node: Node, tensors: list[Tensor]) -> Graph:
 def kernel_of(graph: Graph) -> KernelChoice:
     """The kernel that planning would try first."""
     return choices(graph.nodes[0], graph)[0]
+
+
+def problem_of(graph: Graph, platform: Platform) -> TilingProblem:
+    """The only node with that kernel; tensors are at home in sram, constants in flash."""
+    homes = {name: "flash" if tensor.is_constant else "sram" for name, tensor in graph.tensors.items()}
+    return tiling_problem(graph, graph.nodes[0], kernel_of(graph), platform, homes)
 
 
 def conv(

@@ -8,23 +8,17 @@ import numpy as np
 import pytest
 from support.nodes import node_of
 from support.planned import far_platform, planned
-from support.small_nodes import conv, graph_of, kernel_of
+from support.small_nodes import conv, graph_of, kernel_of, problem_of
 from tilewright.graph import DType, Graph, channels_last_order, constant, variable
 from tilewright.kernels.kernel import HEIGHT, WIDTH
 from tilewright.options import Objective
 from tilewright.platform.costs import Costs, KernelCost
 from tilewright.schedule.building import Schedule
-from tilewright.tiling.problem import TilingProblem, tiling_problem
 
 CONVOLUTIONS = {
     "conv_f32": conv((1, 8, 9, 7), (12, 8, 1, 1), (9, 7)),
     "conv_rows_f32": conv((1, 8, 9, 7), (12, 8, 3, 3), (9, 7), pads=(1, 1, 1, 1)),
 }
-
-
-def problem_of(graph: Graph) -> TilingProblem:
-    homes = {name: "flash" if tensor.is_constant else "sram" for name, tensor in graph.tensors.items()}
-    return tiling_problem(graph, graph.nodes[0], kernel_of(graph), far_platform(1 << 20), homes)
 
 
 def depthwise() -> Graph:
@@ -63,7 +57,7 @@ def test_parts_are_less_than_the_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_weights_multiply_parts_alone(name: str) -> None:
-    problem = problem_of(CONVOLUTIONS[name])
+    problem = problem_of(CONVOLUTIONS[name], far_platform(1 << 20))
     plain, parts = problem.work(problem.extents, None), problem.kernel.parts(problem.extents, None)
     assert plain == problem.kernel.cycles(problem.extents)
     costs = Costs(kernels=((name, KernelCost(lone_weight=0.5, loops_weight=3.0)),))
