@@ -43,6 +43,13 @@ static bool brought(const struct transfer *transfer, const uint8_t *home, uint32
     return moved(words->back, words->buffer + last, home + last, words->align_bytes);
 }
 
+/* One copy of the code for both directions. */
+static __attribute__((noinline)) void copy_bytes(uint8_t *destination, const uint8_t *source,
+                                                 uint32_t bytes)
+{
+    tilewright_copy_line(destination, source, bytes);
+}
+
 /* Copy `bytes` of a line through the buffer, as many words at a time as it holds. */
 static bool through_buffer(const struct transfer *transfer, uint8_t *tile, uint8_t *home,
                            uint32_t bytes)
@@ -59,12 +66,12 @@ static bool through_buffer(const struct transfer *transfer, uint8_t *tile, uint8
             if (!moved(transfer->link, words->buffer, first, whole)) {
                 return false;
             }
-            tilewright_copy_line(tile, words->buffer + before, part);
+            copy_bytes(tile, words->buffer + before, part);
         } else {
             if (!brought(transfer, first, before, part, whole)) {
                 return false;
             }
-            tilewright_copy_line(words->buffer + before, tile, part);
+            copy_bytes(words->buffer + before, tile, part);
             if (!moved(transfer->link, first, words->buffer, whole)) {
                 return false;
             }
