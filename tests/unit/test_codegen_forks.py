@@ -75,13 +75,13 @@ def test_the_join_stands_behind_copies_inward_and_before_those_outward() -> None
 
 NEAR = "weights = 'double', requantization = 'double'"
 THREE_LEVELS = {
-    "two slots between": ("deeploy_residual", 3072, ""),
+    "two slots between": ("deeploy_residual", 2560, ""),
     "one slot between": (
         "deeploy_residual",
-        3072,
+        2560,
         f"{{conv_2 = {{{NEAR}, l2 = {{weights = 'single', requantization = 'single'}}}}}}",
     ),
-    "both": ("deeploy_residual", 3072, f"{{conv_2 = {{{NEAR}, l2 = {{weights = 'single'}}}}}}"),
+    "both": ("deeploy_residual", 2560, f"{{conv_2 = {{{NEAR}, l2 = {{weights = 'single'}}}}}}"),
 }
 
 

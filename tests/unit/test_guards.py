@@ -138,7 +138,7 @@ def printed(program: Path, platform: str) -> list[str]:
 
 CASES = {
     "one memory": (EXAMPLE, "qemu-virt-rv32-single", ()),
-    "tiles and a ring": (EXAMPLE, "qemu-virt-rv32", ("l1=4400",)),
+    "tiles and a ring": (EXAMPLE, "qemu-virt-rv32", ("l1=4600",)),
     "states and an output over its input": (WAKE_WORD, "qemu-virt-rv32-single", ()),
 }
 

@@ -33,3 +33,10 @@ def test_a_core_copies_bytes_where_it_cannot_copy_words(lines: int, line_bytes: 
     core = replace(LINK, beat_bytes=1, byte_cycles=5)
     found = line_cycles(core, np.asarray(lines), np.asarray(lines * line_bytes))
     assert float(found) == 5 * single_bytes
+
+
+@pytest.mark.parametrize(("size_bytes", "single_bytes"), [(400, 0), (402, 201), (401, 300.75)])
+def test_lines_that_follow_each_other_begin_within_words(size_bytes: int, single_bytes: float) -> None:
+    core = replace(LINK, beat_bytes=1, byte_cycles=2)
+    assert float(line_cycles(core, np.asarray(1), np.asarray(size_bytes), one_of_many=True)) == 2 * single_bytes
+    assert float(line_cycles(core, np.asarray(1), np.asarray(size_bytes))) == 0.0

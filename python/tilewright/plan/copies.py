@@ -57,35 +57,41 @@ def copy_commands(
     return prod(extents) // lines, lines, line_bytes
 
 
-def line_cycles(link: Link, lines: Counts, size_bytes: Counts) -> npt.NDArray[np.float64]:
+def line_cycles(
+    link: Link, lines: Counts, size_bytes: Counts, one_of_many: bool | npt.NDArray[np.bool_] = False
+) -> npt.NDArray[np.float64]:
     """Cycles that the lines of copies take besides their bytes: those of each, and the rest of the last beat of each.
 
     A core that copies moves single bytes where words cannot be copied (``byte_cycles``).
 
-    The lines of a copy are taken to be of one length.
+    The lines of a copy are taken to be of one length. ``one_of_many`` says of copies of one line that such lines
+    follow each other in one pool, as tiles of one tensor do, and do not lie there alone.
 
     Example: 100 lines of 4 bytes over a link of 8 bytes a cycle, in beats of 8 bytes, take 50 cycles besides.
     """
     own: npt.NDArray[np.float64] = np.asarray(lines * link.line_cycles, dtype=np.float64)
     if link.byte_cycles:
-        own = own + _single_bytes(lines, size_bytes) * link.byte_cycles
+        own = own + _single_bytes(lines, size_bytes, one_of_many) * link.byte_cycles
     if link.beat_bytes == 1:
         return own
     in_beats = lines * link.beat_bytes
     return own + (-(-size_bytes // in_beats) * in_beats - size_bytes) / link.bytes_per_cycle
 
 
-def _single_bytes(lines: Counts, size_bytes: Counts) -> npt.NDArray[np.float64]:
+def _single_bytes(
+    lines: Counts, size_bytes: Counts, one_of_many: bool | npt.NDArray[np.bool_]
+) -> npt.NDArray[np.float64]:
     """Bytes of copies in lines that begin at other bytes of a word in one pool than in the other.
 
     In one pool lines follow each other, in the other they begin with words, as those of channels in fours do: lines of
-    6 bytes begin at bytes 0 and 2 in turn, so half of them are copied by bytes, of 7 bytes three quarters.
+    6 bytes begin at bytes 0 and 2 in turn, so half of them are copied by bytes, of 7 bytes three quarters. So do tiles
+    of one line each.
 
     See tilewright/copy_lines.h.
     """
     line_bytes = size_bytes // np.maximum(lines, 1)
     share = np.where(line_bytes % 4 == 0, 0.0, np.where(line_bytes % 2 == 0, 0.5, 0.75))
-    return np.where(lines > 1, share * size_bytes, 0.0)
+    return np.where((lines > 1) | one_of_many, share * size_bytes, 0.0)
 
 
 def link_commands(dimensions: int, max_bytes: int, copies: Counts, lines: Counts, line_bytes: Counts) -> Counts:

@@ -74,7 +74,8 @@ def start_and_line_cycles(operand: TileOperand, steps: Steps) -> tuple[Cycles, C
     shape = tile_shape(operand, steps)
     lines, commands = rectangle_shape(operand, operand.link, shape)
     starts = np.asarray(commands * operand.link.setup_cycles, dtype=np.float64)
-    return starts, line_cycles(operand.link, lines, slot_bytes(operand, shape))
+    size_bytes = slot_bytes(operand, shape)
+    return starts, line_cycles(operand.link, lines, size_bytes, size_bytes < operand.size_bytes)
 
 
 def rings_pay(problem: TilingProblem) -> bool:

@@ -144,7 +144,8 @@ def _far_cycles(problem: TilingProblem, hop: _Hop, staging: Staging) -> float:
         steps = {name: np.asarray(step, dtype=np.int64) for name, step in staging.steps.items()}
         shape = tile_shape(operand, steps)
         lines, commands = rectangle_shape(operand, link, shape)
-        besides = float(line_cycles(link, lines, slot_bytes(operand, shape)))
+        size_bytes = slot_bytes(operand, shape)
+        besides = float(line_cycles(link, lines, size_bytes, size_bytes < operand.size_bytes))
         problem.known_setups[key] = int(commands) * link.setup_cycles + besides
     return _loads(staging) * problem.known_setups[key] + staging.link_bytes / hop.link.bytes_per_cycle
 
