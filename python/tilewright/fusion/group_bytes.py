@@ -13,7 +13,8 @@ from itertools import accumulate
 from tilewright.fusion.consuming import group_clearance
 from tilewright.fusion.homes_alive import Alive
 from tilewright.fusion.timing import Ring, Timed
-from tilewright.tiling.problem import TILE_ALIGN_BYTES, TilingProblem
+from tilewright.tiling.operand import TILE_ALIGN_BYTES
+from tilewright.tiling.problem import TilingProblem
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ from tilewright.fusion.streams import rows_axis
 from tilewright.fusion.timing import Ring
 from tilewright.storage.homes import Homes
 from tilewright.storage.lives import Life, is_one
-from tilewright.tiling.problem import TILE_ALIGN_BYTES, TilingProblem
+from tilewright.tiling.operand import TILE_ALIGN_BYTES
+from tilewright.tiling.problem import TilingProblem
 
 Counts = npt.NDArray[np.int64]
 

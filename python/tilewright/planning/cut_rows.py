@@ -17,8 +17,8 @@ from tilewright.operators.reduction import ReductionAttributes
 from tilewright.plan import BufferKind
 from tilewright.platform import Platform
 from tilewright.storage.joining import may_group
+from tilewright.tiling.homed_operand import constant_home
 from tilewright.tiling.paths import near_pool
-from tilewright.tiling.problem import constant_home
 
 NORMS = ("LayerNormalization", "RMSNormalization")
 

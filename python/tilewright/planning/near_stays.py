@@ -34,7 +34,8 @@ from tilewright.storage.overlaps import LayerUse, Overlap, find_overlaps, layer_
 from tilewright.tiling.alike import form
 from tilewright.tiling.cut_twice import with_blocks
 from tilewright.tiling.layer_facts import link_bytes
-from tilewright.tiling.problem import TILE_ALIGN_BYTES, TilingProblem
+from tilewright.tiling.operand import TILE_ALIGN_BYTES
+from tilewright.tiling.problem import TilingProblem
 
 MOST_STATES = 64
 """Sets of living tensors that are followed from one layer to the next at most: those that cost the least so far."""

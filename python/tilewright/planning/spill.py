@@ -19,10 +19,11 @@ from tilewright.platform import Platform
 from tilewright.schedule.building import Schedule
 from tilewright.storage.lives import Life, group_lives
 from tilewright.storage.overlaps import layer_use
+from tilewright.tiling.homed_operand import rehomed
 from tilewright.tiling.joint import Candidate, Resident, choose_jointly
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.paths import links_between
-from tilewright.tiling.problem import TilingProblem, rehomed
+from tilewright.tiling.problem import TilingProblem
 from tilewright.tiling.staging import stores_whole_units
 
 Room = Mapping[tuple[str, int], int]
@@ -67,7 +68,7 @@ def at_homes(problem: TilingProblem, platform: Platform, moved: Mapping[str, str
     def settled(operand: TileOperand) -> TileOperand:
         if operand.data is not None or moved.get(operand.tensor or "", operand.home) == operand.home:
             return operand
-        return rehomed(operand, problem, platform, moved[operand.tensor or ""])
+        return rehomed(operand, problem.node, platform, moved[operand.tensor or ""], problem.level)
 
     operands = tuple(map(settled, problem.operands))
     moves = any(one is not other for one, other in zip(operands, problem.operands, strict=True))

@@ -33,8 +33,8 @@ from tilewright.storage.overlaps import LayerUse, Overlap, find_overlaps, layer_
 from tilewright.tiling.hashed import HashedArrays
 from tilewright.tiling.layer_facts import layer_facts
 from tilewright.tiling.layer_label import layer_label
+from tilewright.tiling.operand import TILE_ALIGN_BYTES
 from tilewright.tiling.paths import near_pools
-from tilewright.tiling.problem import TILE_ALIGN_BYTES
 
 
 @dataclass(frozen=True, slots=True)

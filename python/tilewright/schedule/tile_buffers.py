@@ -12,8 +12,8 @@ from tilewright.plan import Buffer, BufferKind
 from tilewright.schedule.constants import Names
 from tilewright.tiling.choice import TileChoice
 from tilewright.tiling.footprint import tile_shape
-from tilewright.tiling.operand import TileOperand
-from tilewright.tiling.problem import TILE_ALIGN_BYTES, VIEWS_ALIGN_BYTES, TilingProblem
+from tilewright.tiling.operand import TILE_ALIGN_BYTES, TileOperand
+from tilewright.tiling.problem import VIEWS_ALIGN_BYTES, TilingProblem
 from tilewright.tiling.staging import staged_layout
 
 

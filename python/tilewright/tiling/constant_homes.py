@@ -13,8 +13,9 @@ from types import MappingProxyType
 from tilewright.plan import BufferKind
 from tilewright.platform import Platform
 from tilewright.tiling.hashed import HashedArrays
+from tilewright.tiling.homed_operand import rehomed
 from tilewright.tiling.operand import TileOperand
-from tilewright.tiling.problem import TilingProblem, rehomed
+from tilewright.tiling.problem import TilingProblem
 
 Content = tuple[str, str, tuple[int, ...]]
 """Constants of equal content are stored once: SHA-256 of the bytes in memory order, element type, extents."""
@@ -64,7 +65,7 @@ def with_constant_homes(
 def _with_given(problem: TilingProblem, platform: Platform, given: Mapping[str, str]) -> TilingProblem:
     return problem.with_operands(
         tuple(
-            rehomed(operand, problem, platform, given[problem.constant_name(operand)])
+            rehomed(operand, problem.node, platform, given[problem.constant_name(operand)], problem.level)
             if _is_given(problem, operand, given)
             else operand
             for operand in problem.operands
@@ -102,7 +103,9 @@ def _rehomed(
     operands = []
     for operand in problem.operands:
         home = operand.home if operand.data is None else homes.get(_content(operand, arrays), last)
-        operands.append(operand if home == operand.home else rehomed(operand, problem, platform, home))
+        operands.append(
+            operand if home == operand.home else rehomed(operand, problem.node, platform, home, problem.level)
+        )
     return replace(problem, operands=tuple(operands))
 
 

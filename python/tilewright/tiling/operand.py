@@ -10,6 +10,9 @@ from tilewright.kernels.kernel import Packing
 from tilewright.operators.nest import AxisMap
 from tilewright.plan import Link
 
+TILE_ALIGN_BYTES = 4
+"""Tiles, scratch and constants hold up to 32-bit elements that kernels read as words."""
+
 
 @dataclass(frozen=True, slots=True)
 class TileOperand:

@@ -12,9 +12,8 @@ from functools import cached_property
 from itertools import product
 from math import prod
 
-from tilewright.base.errors import not_supported
-from tilewright.graph import Graph, Node, identity_order
-from tilewright.kernels.kernel import ConstantOperand, KernelChoice, TensorOperand, TileSteps
+from tilewright.graph import Graph, Node
+from tilewright.kernels.kernel import KernelChoice, TileSteps
 from tilewright.operators.nest import Dimension, Iteration
 from tilewright.options import Slots
 from tilewright.plan import AttributeValue, BufferKind, Index
@@ -22,12 +21,10 @@ from tilewright.platform import Platform
 from tilewright.platform.costs import Costs
 from tilewright.tiling.core_split import CoreSplit, best_core_split, views_bytes
 from tilewright.tiling.footprint import moved_elements
-from tilewright.tiling.operand import TileOperand
-from tilewright.tiling.paths import near_pools, path_to
+from tilewright.tiling.homed_operand import operand_of
+from tilewright.tiling.operand import TILE_ALIGN_BYTES, TileOperand
+from tilewright.tiling.paths import near_pools
 from tilewright.tiling.row_starts import further_rows, walks_rows
-
-TILE_ALIGN_BYTES = 4
-"""Tiles, scratch and constants hold up to 32-bit elements that kernels read as words."""
 
 VIEWS_ALIGN_BYTES = 8
 """The cores' views of operands hold pointers."""
@@ -225,9 +222,11 @@ class TilingProblem:
     def kernel_cycles(self, lengths: TileSteps, core_split: CoreSplit | None, ring: int | None = None) -> float:
         """Cycles of one call on a tile of these lengths, on the slowest core; ``ring`` as ``tiling.kept`` says."""
         cost = self.costs.kernel(self.kernel.name)
-        fork_cycles = 0.0 if core_split is None else self.costs.fork_cycles
-        row_cycles = self.costs.row_cycles * self.rows(lengths, core_split) if self.costs.row_cycles else 0.0
-        return cost.call_cycles + fork_cycles + cost.factor * self.work(lengths, core_split, ring) + row_cycles
+        cycles = cost.call_cycles + (0.0 if core_split is None else self.costs.fork_cycles)
+        cycles += cost.factor * self.work(lengths, core_split, ring)
+        if self.costs.row_cycles:
+            cycles += self.costs.row_cycles * self.rows(lengths, core_split)
+        return cycles
 
     def work(self, lengths: TileSteps, core_split: CoreSplit | None, ring: int | None = None) -> float:
         """Cycles of one call by the kernel's formula, parts weighed as the platform says, on the slowest core."""
@@ -294,8 +293,8 @@ def tiling_problem(
     them); packed constants live in the first pool that holds constants. ``level`` is the pool in
     which the kernel is to work. Raises not_supported if no link joins a home with the kernel's pool.
     """
-    operands = [_operand(graph, node, item, False, platform, homes, level) for item in kernel.reads]
-    operands += [_operand(graph, node, item, True, platform, homes, level) for item in kernel.writes]
+    operands = [operand_of(graph, node, item, False, platform, homes, level) for item in kernel.reads]
+    operands += [operand_of(graph, node, item, True, platform, homes, level) for item in kernel.writes]
     operands = [_with_strides(operand, strides or {}) for operand in operands]
     pools = near_pools(platform, BufferKind.SCRATCH)
     scratch_pool = level if level in pools else pools[0]
@@ -328,73 +327,3 @@ def _with_unique_names(operands: list[TileOperand]) -> tuple[TileOperand, ...]:
         uses = seen[operand.name]
         named.append(operand if uses == 1 else replace(operand, name=f"{operand.name}.{uses}"))
     return tuple(named)
-
-
-def constant_home(platform: Platform) -> str:
-    """The first pool that holds constants. Raises not_supported if there is none."""
-    for pool in platform.pools:
-        if BufferKind.CONSTANT in pool.holds:
-            return pool.name
-    raise not_supported(
-        "no-constant-pool",
-        f"platform '{platform.name}' has no pool that holds constants",
-        help="add 'constant' to 'holds' of a pool",
-    )
-
-
-def _operand(
-    graph: Graph,
-    node: Node,
-    item: TensorOperand | ConstantOperand,
-    write: bool,
-    platform: Platform,
-    homes: Mapping[str, str],
-    level: str,
-) -> TileOperand:
-    if isinstance(item, ConstantOperand):
-        home = constant_home(platform)
-        path = path_to(platform, node, item.role, home, write, int(item.data.dtype.itemsize), level)
-        rank = len(item.data.shape)
-        return TileOperand(
-            name=item.role,
-            write=write,
-            axes=item.axes,
-            extents=tuple(item.data.shape),
-            order=identity_order(rank),
-            view=identity_order(rank),
-            element_bytes=int(item.data.dtype.itemsize),
-            align_bytes=max(item.align_bytes, TILE_ALIGN_BYTES, path.align_bytes),
-            home=home,
-            link=path.link,
-            near=path.near,
-            far_links=path.far_links,
-            dtype=item.data.dtype.name,
-            data=item.data,
-        )
-    tensor = graph.tensor(item.tensor)
-    home = homes[item.tensor]
-    path = path_to(platform, node, item.tensor, home, write, tensor.dtype.size_bytes, level)
-    return TileOperand(
-        name=item.tensor,
-        write=write,
-        axes=item.axes,
-        extents=tensor.shape,
-        order=tensor.order,
-        view=item.view,
-        element_bytes=tensor.dtype.size_bytes,
-        align_bytes=max(TILE_ALIGN_BYTES, tensor.dtype.size_bytes, path.align_bytes),
-        home=home,
-        link=path.link,
-        near=path.near,
-        far_links=path.far_links,
-        dtype=tensor.dtype.value,
-        tensor=item.tensor,
-        data=tensor.data,
-    )
-
-
-def rehomed(operand: TileOperand, problem: TilingProblem, platform: Platform, home: str) -> TileOperand:
-    """An operand of a problem with another home. Raises not_supported if no link joins it with the kernel's pool."""
-    path = path_to(platform, problem.node, operand.name, home, operand.write, operand.element_bytes, problem.level)
-    align = max(operand.align_bytes, path.align_bytes)
-    return replace(operand, home=home, link=path.link, near=path.near, far_links=path.far_links, align_bytes=align)
