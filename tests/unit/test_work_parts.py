@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 import pytest
@@ -63,6 +64,19 @@ def test_weights_multiply_parts_alone(name: str) -> None:
     costs = Costs(kernels=((name, KernelCost(lone_weight=0.5, loops_weight=3.0)),))
     weighed = replace(problem, costs=costs).work(problem.extents, None)
     assert weighed == pytest.approx(plain - 0.5 * parts.lone + 2.0 * parts.loops)
+
+
+def test_each_element_of_a_result_costs_besides() -> None:
+    name = "conv_rows_f32"
+    problem = problem_of(CONVOLUTIONS[name], far_platform(1 << 20))
+    (result,) = (operand for operand in problem.operands if operand.write)
+    costs = Costs(kernels=((name, KernelCost(element_cycles=2.5)),))
+    weighed = replace(problem, costs=costs)
+    plain = problem.kernel_cycles(problem.extents, None)
+    assert weighed.kernel_cycles(problem.extents, None) == plain + 2.5 * prod(result.extents)
+    row = {**problem.extents, "oh": 1}
+    besides = weighed.kernel_cycles(row, None) - problem.kernel_cycles(row, None)
+    assert besides == pytest.approx(2.5 * prod(result.extents) / problem.extents["oh"])
 
 
 @pytest.mark.parametrize(("columns", "alone"), [(16, 0), (12, 4), (8, 0), (6, 6), (4, 4)])

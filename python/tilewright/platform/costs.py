@@ -12,6 +12,8 @@ from tilewright.base.settings import setting
 class KernelCost:
     """What one kernel costs here: cycles of a call = call_cycles + factor * what the kernel's own formula says.
 
+    An element of a result takes ``element_cycles`` more, on a core that lacks an instruction of which formulas count
+    one for each element: that for the high word of a product, on a Cortex-M0.
     Where parts of the formula have weights (``kernels.kernel.WorkParts``), it says so many times more or less of them.
     The first call of a layer takes ``first_cycles`` more, and so does each call in a group: the code of other stages
     has driven that of the kernel out of a small instruction cache.
@@ -26,6 +28,9 @@ class KernelCost:
         metadata=setting(
             "for the first call of a layer, and each call in a group, which load the kernel's code", unit="cycles"
         ),
+    )
+    element_cycles: float = field(
+        default=0.0, metadata=setting("for each element of a result, beside the formula", unit="cycles")
     )
     lone_weight: float = field(
         default=1.0,

@@ -6,9 +6,10 @@ of candidate steps; results are arrays over the candidates.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +60,11 @@ def plain_shape(operand: TileOperand, steps: Mapping[str, int]) -> tuple[int, ..
     """``tile_shape`` of one candidate, without arrays."""
     pairs = zip(operand.axes, operand.extents, strict=True)
     return tuple(min(touched(axis, steps), extent) for axis, extent in pairs)
+
+
+def written_elements(operands: Iterable[TileOperand], steps: Mapping[str, int]) -> int:
+    """Elements of all results of a tile."""
+    return sum(prod(plain_shape(operand, steps)) for operand in operands if operand.write)
 
 
 def exact_writes(operand: TileOperand, steps: Steps) -> Flags:

@@ -20,7 +20,7 @@ from tilewright.plan import AttributeValue, BufferKind, Index
 from tilewright.platform import Platform
 from tilewright.platform.costs import Costs
 from tilewright.tiling.core_split import CoreSplit, best_core_split, views_bytes
-from tilewright.tiling.footprint import moved_elements
+from tilewright.tiling.footprint import moved_elements, written_elements
 from tilewright.tiling.homed_operand import operand_of
 from tilewright.tiling.operand import TILE_ALIGN_BYTES, TileOperand
 from tilewright.tiling.paths import near_pools
@@ -226,6 +226,9 @@ class TilingProblem:
         cycles += cost.factor * self.work(lengths, core_split, ring)
         if self.costs.row_cycles:
             cycles += self.costs.row_cycles * self.rows(lengths, core_split)
+        if cost.element_cycles:
+            part = lengths if core_split is None else core_split.part(lengths)
+            cycles += cost.element_cycles * written_elements(self.operands, part)
         return cycles
 
     def work(self, lengths: TileSteps, core_split: CoreSplit | None, ring: int | None = None) -> float:

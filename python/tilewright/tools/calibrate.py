@@ -143,10 +143,15 @@ def fit(
 
 
 def with_unmeasured(costs: Costs, before: Costs, samples: Sequence[Sample]) -> Costs:
-    """The fitted ``costs`` with what ``before`` says of first calls and weights, and of what has no samples."""
+    """The fitted ``costs`` with what ``before`` says of first calls and weights, and of what has no samples.
+
+    Samples do not say what elements of results cost: it is in the fitted factors.
+    """
     known = dict(before.kernels)
     fitted = {
-        name: replace(known.get(name, KernelCost()), call_cycles=cost.call_cycles, factor=cost.factor)
+        name: replace(
+            known.get(name, KernelCost()), call_cycles=cost.call_cycles, factor=cost.factor, element_cycles=0.0
+        )
         for name, cost in costs.kernels
     }
     kept = {name: cost for name, cost in before.kernels if name not in fitted}
