@@ -117,10 +117,10 @@ def build_firmwares(names: Sequence[str], corpus: Path, build: Path) -> None:
     built(entries, build)
 
 
-def built(entries: Sequence[str], build: Path) -> None:
-    """Golden tests, one for each entry of the list NETWORKS of ``road/CMakeLists.txt``."""
+def built(entries: Sequence[str], build: Path, toolchain: Path = TOOLCHAIN) -> None:
+    """Golden tests, one for each entry of the list NETWORKS of ``road/CMakeLists.txt``, in ``build``/road."""
     configure = ["cmake", "-S", str(HERE / "road"), "-B", str(build / "road"), "-G", "Ninja"]
-    configure += [f"-DNETWORKS={';'.join(entries)}", f"-DCMAKE_TOOLCHAIN_FILE={TOOLCHAIN}"]
+    configure += [f"-DNETWORKS={';'.join(entries)}", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}"]
     configure += [f"-DTILEWRIGHT_PYTHON={sys.executable}"]
     for command in (configure, ["cmake", "--build", str(build / "road"), "-j", "2"]):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
