@@ -5,26 +5,36 @@
 enum { X, WEIGHTS, ROWS, Y, SCRATCH };
 enum { BATCH, CHANNEL, HEIGHT, WIDTH };
 enum { PIXELS = TILEWRIGHT_RUN_PIXELS };
-/* Lists a tap: one run, or one for each channel if channels lie apart. */
-TILEWRIGHT_INLINE struct tilewright_run *list_tap(const struct tilewright_runs_conv *conv,
-                                                  struct tilewright_run *run,
-                                                  const uint8_t *const *from, const int32_t *column,
-                                                  int32_t kw)
+enum { BY_PRODUCTS = 1, AS_ONE_RUN }; /* who gathers taps */
+
+/* Lists a tap, whose channels lie side by side, as one run. */
+TILEWRIGHT_INLINE void list_tap(const struct tilewright_runs_conv *conv, struct tilewright_run *run,
+                                const uint8_t *const *from, const int32_t *column, int32_t kw)
 {
     const struct tilewright_shape *shape = conv->x->shape;
     const int32_t tap = kw * conv->attributes->dilations[1];
-    const int32_t beside =
-        conv->inputs == 1 || shape->stride[CHANNEL] == 1 || conv->attributes->is_depthwise != 0;
-    const int32_t count = beside != 0 ? 1 : conv->inputs;
-    for (int32_t c = 0; c < count; c++) {
+    for (int32_t p = 0; p < PIXELS; p++) {
+        const int32_t inside =
+            from[p] != NULL && (uint32_t)(column[p] + tap) < (uint32_t)shape->extent[WIDTH];
+        run->pixel[p] =
+            inside != 0 ? from[p] + (ptrdiff_t)tap * shape->stride[WIDTH] : conv->padding;
+    }
+    run->taps = conv->inputs;
+}
+
+/* Lists each tap of a row of the kernel that lies in x for all pixels. */
+TILEWRIGHT_INLINE struct tilewright_run *list_inside(const struct tilewright_runs_conv *conv,
+                                                     struct tilewright_run *run,
+                                                     const uint8_t **from)
+{
+    const int32_t step = conv->attributes->dilations[1] * conv->x->shape->stride[WIDTH];
+    for (int32_t left = conv->attributes->kernel[1]; left > 0; left--) {
+        TILEWRIGHT_UNROLL_4
         for (int32_t p = 0; p < PIXELS; p++) {
-            const int32_t inside =
-                from[p] != NULL && (uint32_t)(column[p] + tap) < (uint32_t)shape->extent[WIDTH];
-            run->pixel[p] = inside != 0 ? from[p] + (ptrdiff_t)tap * shape->stride[WIDTH] +
-                                              (ptrdiff_t)c * shape->stride[CHANNEL]
-                                        : conv->padding;
+            run->pixel[p] = from[p];
+            from[p] += step;
         }
-        run->taps = beside != 0 ? conv->inputs : 1;
+        run->taps = conv->inputs;
         run++;
     }
     return run;
@@ -39,10 +49,10 @@ static struct tilewright_run *list_runs(const struct tilewright_runs_conv *conv,
     const struct tilewright_conv_runs_attributes *a = conv->attributes;
     const struct tilewright_shape *shape = conv->x->shape;
     struct tilewright_run *run = conv->runs;
-    int32_t whole = conv->row_taps;
+    int32_t inside = PIXELS;
 
     for (int32_t p = 0; p < PIXELS; p++) {
-        whole = (uint32_t)pixels->column[p] < (uint32_t)conv->inside ? whole : 0;
+        inside = (uint32_t)pixels->column[p] < (uint32_t)conv->inside ? inside : 0;
     }
     for (int32_t kh = 0; kh < a->kernel[0]; kh++) {
         const uint8_t *from[PIXELS];
@@ -56,16 +66,21 @@ static struct tilewright_run *list_runs(const struct tilewright_runs_conv *conv,
                 rows++;
             }
         }
-        if (whole != 0 && rows == PIXELS) {
+        if (rows == inside && rows != 0 && conv->row_taps != 0) {
             for (int32_t p = 0; p < PIXELS; p++) {
                 run->pixel[p] = from[p];
             }
-            run->taps = whole;
+            run->taps = conv->row_taps;
             run++;
             continue;
         }
+        if (rows == inside && rows != 0) {
+            run = list_inside(conv, run, from);
+            continue;
+        }
         for (int32_t kw = 0; kw < a->kernel[1]; kw++) {
-            run = list_tap(conv, run, from, pixels->column, kw);
+            list_tap(conv, run, from, pixels->column, kw);
+            run++;
         }
     }
     return run;
@@ -146,6 +161,12 @@ static struct tilewright_runs_conv prepare(const struct tilewright_conv_runs_att
     if (a->gathers != 0) {
         tilewright_prepare_gather(&conv);
     }
+    if (a->gathers == AS_ONE_RUN) {
+        for (int32_t p = 0; p < PIXELS; p++) {
+            conv.runs->pixel[p] = operands[SCRATCH].base + a->gathered_at + p * a->taps;
+        }
+        conv.runs->taps = a->taps;
+    }
     if (a->padding >= 0 && a->gathers == 0) {
         const int32_t held = a->is_depthwise != 0 ? shape->extent[CHANNEL] : conv.inputs;
         for (int32_t i = 0; i < held; i++) {
@@ -210,6 +231,7 @@ void tilewright_conv_runs(const struct tilewright_conv_runs_attributes *a,
 
     (void)flags;
     job.runs = conv.runs;
+    job.runs_end = conv.runs + 1;
     job.row_bytes = 4 * a->row_words;
     job.channel_stride = out->stride[CHANNEL] == 0 ? 1 : out->stride[CHANNEL];
     job.pixels = count == 1 ? 1 : a->pixels;
@@ -233,6 +255,8 @@ void tilewright_conv_runs(const struct tilewright_conv_runs_attributes *a,
                 job.gather = &gather;
                 if (a->gathers == 0) {
                     job.runs_end = list_runs(&conv, &pixels, group.in);
+                } else if (a->gathers == AS_ONE_RUN) {
+                    tilewright_gather_pixels(&job, 0, job.pixels, job.gathered, a->taps, 0u);
                 }
                 blocks(a, &job, weights, rows, channels,
                        (int32_t *)(void *)(operands[SCRATCH].base + a->sums_at));

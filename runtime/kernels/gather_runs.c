@@ -337,9 +337,9 @@ static void list_places(struct tilewright_runs_conv *conv, const struct tilewrig
     const int32_t columns = conv->attributes->kernel[1], inputs = conv->inputs;
     const int32_t step = conv->attributes->dilations[1] * shape->stride[WIDTH];
     const int32_t apart = shape->stride[CHANNEL];
-    if (columns * inputs > TILEWRIGHT_GATHERED_MOST || step < 0 || apart < 0 ||
-        step > UINT16_MAX / TILEWRIGHT_GATHERED_MOST / 2 ||
-        apart > UINT16_MAX / TILEWRIGHT_GATHERED_MOST / 2) {
+    if (columns * inputs > TILEWRIGHT_GATHERED_MOST || (uint32_t)step > UINT16_MAX ||
+        (uint32_t)apart > UINT16_MAX ||
+        (columns - 1) * step + (inputs - 1) * apart > (int32_t)UINT16_MAX) {
         return;
     }
     conv->is_gathered = 1;

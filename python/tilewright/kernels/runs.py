@@ -47,7 +47,10 @@ POINTER_BYTES = (4, 8)
 """Bytes of a pointer that cores may have."""
 
 MOST_APART = 4
-"""The most channels of x that may lie apart: each tap is then a run of its own."""
+"""The most channels of x that may lie apart where products read runs: the taps of each pixel are gathered then."""
+
+AS_ONE_RUN = 2
+"""``gathers`` of convolutions whose channels of x lie apart, for families that read runs: gathered taps are one run."""
 
 CONV_APART = "Conv apart"
 """What a kernel runs whose channels of x lie apart."""
@@ -78,7 +81,7 @@ class ConvRuns(CStruct):
     is_depthwise: Annotated[Int32, "1: each channel of y has its own channel of x"]
     block: Annotated[Int32, "channels of a block of weights"]
     pixels: Annotated[Int32, "pixels that are multiplied together"]
-    gathers: Annotated[Int32, "1: products gather taps, and need no table of runs"]
+    gathers: Annotated[Int32, "1: products gather taps, and need no table of runs; 2: gathered taps are one run"]
     taps: Annotated[Int32, "weights of a channel"]
     products: Annotated[str, CType("tilewright_runs_products *", is_pointer=True)]
     finishing: Finishing
@@ -180,7 +183,7 @@ def kernels_of(
             "tilewright_conv_runs",
             ConvRuns,
             own,
-            scratch=_scratch("MatMul" if what == "MatMul" else "Conv", width, gathered_bytes),
+            scratch=_scratch(width, gathered_bytes),
             stores=unknown_stores if what == "MatMul" else _stores(rereads=gathered_bytes is None),
             ring_axes=frozenset() if what == "MatMul" else frozenset({HEIGHT}),
             backward=None if what == "MatMul" else Backward("oh", _backward),
@@ -204,7 +207,12 @@ def conv_choices(node: Node, graph: Graph, family: Family, pointer_bytes: int) -
     if not is_beside and (conv.is_depthwise or (group_inputs > MOST_APART and not family.gathers)):
         return ()
     kernel = family.kernels["Conv" if is_beside else CONV_APART, pointer_bytes]
-    return (_of_channels(conv, family, kernel) if conv.is_depthwise else _of_groups(conv, family, kernel),)
+    if conv.is_depthwise:
+        return (_of_channels(conv, family, kernel),)
+    choice = _of_groups(conv, family, kernel)
+    if is_beside or family.gathers:
+        return (choice,)
+    return (replace(choice, attributes=replace(choice.given(ConvRuns), gathers=AS_ONE_RUN)),)
 
 
 def _of_groups(conv: IntegerConv, family: Family, kernel: Kernel) -> KernelChoice:
@@ -358,18 +366,19 @@ def _stores(*, rereads: bool) -> StoresOf:
     return stores
 
 
-def _scratch(operator: str, pointer_bytes: int, gathered_bytes: Callable[[int], int] | None) -> ScratchOf:
+def _scratch(pointer_bytes: int, gathered_bytes: Callable[[int], int] | None) -> ScratchOf:
     """C's table of runs, the padding of a pixel, and the sums of a block of pixels and channels."""
 
     def scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
         given = choice.given(ConvRuns)
         entry = -(-(PIXELS * pointer_bytes + 4) // pointer_bytes) * pointer_bytes
-        apart = given.group_inputs if operator == "Conv" and given.group_inputs <= MOST_APART else 1
-        areas = {} if given.gathers else {"runs": entry * prod(given.windows.kernel) * apart}
+        areas = {} if given.gathers else {"runs": entry * prod(given.windows.kernel)}
         if given.padding >= 0 and not given.gathers:
             held = steps_product(choice.nest, steps, "group") if given.is_depthwise else given.group_inputs
             areas["padding"] = words(held)
-        if gathered_bytes is not None and given.gathers:
+        if given.gathers == AS_ONE_RUN:
+            areas = {"runs": entry, "gathered": words(PIXELS * given.taps)}
+        elif gathered_bytes is not None and given.gathers:
             areas["gathered"] = gathered_bytes(given.taps)
         if given.finishing.finish != "NULL":
             areas["sums"] = 4 * given.pixels * min(given.block, given.group_outputs)

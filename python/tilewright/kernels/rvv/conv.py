@@ -16,12 +16,18 @@ LEAST_BLOCK = 32
 """Channels of a block where vectors have 16 bytes: 32-bit sums of a pixel's block fill eight vectors."""
 
 
-_CALL, _THREE, _BLOCK = 290.0, 92.0, 118.0
+_CALL, _THREE, _BLOCK = 288.0, 86.0, 119.0
 """Instructions of a call, for three pixels, and for three pixels of a block of channels."""
-_DEPTHWISE_CALL, _DEPTHWISE_THREE, _DEPTHWISE_BLOCK, _DEPTHWISE_TAP = 810.0, 325.0, 119.0, 20.0
-_LISTED_ROW, _LISTED_TAP, _LISTED_CHANNEL, _RUN = 108.0, 84.0, 78.0, 11.0
-"""Instructions that list a row of a window as one run, a single tap, or a channel of one, and those of a run besides
-its taps."""
+_LISTED_ROW, _LISTED_INSIDE, _LISTED_BESIDE, _RUN = 111.0, 50.0, 57.0, 11.0
+"""Instructions that list a row of a window as one run, or a single tap within x or beside padding, and those of a run
+besides its taps."""
+_GATHERED, _GATHERED_TAP = 90.0, 9.0
+"""Instructions that gather a pixel, and each of its taps."""
+_DEPTHWISE_CALL, _DEPTHWISE_ROW, _DEPTHWISE_INSIDE, _DEPTHWISE_BESIDE = 1090.0, 94.0, 23.0, 39.0
+"""Depthwise: instructions of a call, and those that list a row of a window, and a tap of it within x or beside
+padding."""
+_DEPTHWISE_BLOCK, _DEPTHWISE_TAP = 142.0, 20.0
+"""Depthwise: instructions for three pixels of a block of channels, and for each tap of these."""
 _FOUR_TAPS, _TAP = {1: 25.0, 3: 41.0}, {1: 10.0, 3: 14.0}
 """Instructions for four taps of a run, and for each of up to three that are left, by the pixels that they multiply."""
 _FINISHED_IN_C = 29.0
@@ -51,32 +57,37 @@ def _cycles_of(choice: KernelChoice, steps: TileSteps, *, is_apart: bool) -> flo
     blocks = -(-channels // given.block)
     threes = images * -(-pixels // given.pixels)
     in_c = 0.0 if given.finishing.finish == "NULL" else _FINISHED_IN_C * images * pixels * channels
+    beside = _beside(given, steps.get("ow", 1))
     if given.is_depthwise:
-        taps = prod(given.windows.kernel)
-        of_block = _DEPTHWISE_TAP * taps + _DEPTHWISE_BLOCK
-        return _DEPTHWISE_CALL + threes * (_DEPTHWISE_THREE + _LISTED_TAP * taps + blocks * of_block) + in_c
-    listed, multiplied = _runs(given, steps.get("ow", 1), 1 if pixels == 1 else 3, is_apart=is_apart)
+        rows, taps = given.windows.kernel[0], prod(given.windows.kernel)
+        listed = rows * _DEPTHWISE_ROW + taps * (beside * _DEPTHWISE_BESIDE + (1.0 - beside) * _DEPTHWISE_INSIDE)
+        return _DEPTHWISE_CALL + threes * (listed + blocks * (_DEPTHWISE_TAP * taps + _DEPTHWISE_BLOCK)) + in_c
+    together = 1 if pixels == 1 else 3
+    if is_apart:
+        listed = together * (_GATHERED + _GATHERED_TAP * given.taps)
+        multiplied = _run(given.taps, together)
+    else:
+        listed, multiplied = _runs(given, beside, together)
     return _CALL + threes * (_THREE + listed + blocks * (multiplied + _BLOCK)) + in_c
 
 
-def _runs(given: ConvRuns, width: int, pixels: int, *, is_apart: bool) -> tuple[float, float]:
-    """Instructions that list and that multiply the runs of three pixels; ``width``: pixels of a row of the tile.
+def _beside(given: ConvRuns, width: int) -> float:
+    """The share of pixels whose windows lie beside padding, of rows of ``width`` pixels."""
+    return min(1.0, 2.0 * given.pixels / width) if given.windows.kernel[1] > 1 and given.padding >= 0 else 0.0
 
-    A row of a window is one run, but for windows beside padding, and dilated ones: each tap of these is a run. Where
-    channels lie apart, each is one of its own.
+
+def _runs(given: ConvRuns, beside: float, pixels: int) -> tuple[float, float]:
+    """Instructions that list and that multiply the runs of three pixels, or of one.
+
+    A row of a window is one run, but for windows beside padding, and dilated ones: each tap of these is a run.
     """
     rows, columns = given.windows.kernel
-    if is_apart:
-        runs = rows * columns * given.group_inputs
-        return runs * _LISTED_CHANNEL, runs * _run(1, pixels)
-    single = 0.0
-    if columns > 1 and given.windows.dilations[1] > 1:
-        single = 1.0
-    elif columns > 1 and given.padding >= 0:
-        single = min(1.0, 2.0 * given.pixels / width)
     row, tap = (_run(count * given.group_inputs, pixels) for count in (columns, 1))
-    listed = rows * ((1.0 - single) * _LISTED_ROW + single * columns * _LISTED_TAP)
-    return listed, rows * ((1.0 - single) * row + single * columns * tap)
+    inside, listed = row, _LISTED_ROW
+    if columns > 1 and given.windows.dilations[1] > 1:
+        inside, listed = columns * tap, columns * _LISTED_INSIDE
+    listed = (1.0 - beside) * listed + beside * columns * _LISTED_BESIDE
+    return rows * listed, rows * ((1.0 - beside) * inside + beside * columns * tap)
 
 
 def _run(taps: int, pixels: int) -> float:

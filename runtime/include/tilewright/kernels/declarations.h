@@ -1767,7 +1767,7 @@ struct tilewright_conv_runs_attributes {
     int32_t is_depthwise; /* 1: each channel of y has its own channel of x */
     int32_t block; /* channels of a block of weights */
     int32_t pixels; /* pixels that are multiplied together */
-    int32_t gathers; /* 1: products gather taps, and need no table of runs */
+    int32_t gathers; /* 1: products gather taps, and need no table of runs; 2: gathered taps are one run */
     int32_t taps; /* weights of a channel */
     tilewright_runs_products *products;
     tilewright_runs_products *finished; /* how products finish sums */
