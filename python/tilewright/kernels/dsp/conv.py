@@ -116,5 +116,5 @@ DECLARATION = Declaration(
     on_core={"Conv": convolutions, "MatMul": products},
     kernels=tuple(FAMILY.kernels.values()),
     pointed={**FAMILY.pointed(), "tilewright_depthwise_sums": ("depthwise_dsp",)},
-    stack_bytes={"conv_runs": 560},
+    stack_bytes={"conv_runs": 688},
 )
