@@ -52,9 +52,6 @@ MOST_APART = 4
 AS_ONE_RUN = 2
 """``gathers`` of convolutions whose channels of x lie apart, for families that read runs: gathered taps are one run."""
 
-CONV_APART = "Conv apart"
-"""What a kernel runs whose channels of x lie apart."""
-
 
 @dataclass(frozen=True, slots=True)
 class Finishing(CStruct):
@@ -163,33 +160,24 @@ class Family:
         return {"tilewright_runs_products": (*products, *finishes, f"{self.name}_sums")}
 
 
-def kernels_of(
-    cycles: CyclesOf,
-    gathered_bytes: Callable[[int], int] | None = None,
-    cycles_apart: CyclesOf | None = None,
-) -> dict[tuple[str, int], Kernel]:
+def kernels_of(cycles: CyclesOf, gathered_bytes: Callable[[int], int] | None = None) -> dict[tuple[str, int], Kernel]:
     """The declarations for a family whose calls take ``cycles``, by what the kernel runs and bytes of a pointer.
 
     ``gathered_bytes`` is for a family that gathers the taps of a few pixels first: their bytes for the taps of one.
-    ``cycles_apart``: those of convolutions whose channels of x lie apart, if these take others.
     """
-    runs = {
-        "Conv": (cycles, CONVOLUTION_ORDER),
-        CONV_APART: (cycles_apart or cycles, CONVOLUTION_ORDER),
-        "MatMul": (cycles, MATRIX_ORDER),
-    }
+    likes = {"Conv": CONVOLUTION_ORDER, "MatMul": MATRIX_ORDER}
     return {
-        (what, width): Kernel(
+        (operator, width): Kernel(
             "tilewright_conv_runs",
             ConvRuns,
-            own,
+            cycles,
             scratch=_scratch(width, gathered_bytes),
-            stores=unknown_stores if what == "MatMul" else _stores(rereads=gathered_bytes is None),
-            ring_axes=frozenset() if what == "MatMul" else frozenset({HEIGHT}),
-            backward=None if what == "MatMul" else Backward("oh", _backward),
+            stores=_stores(rereads=gathered_bytes is None) if operator == "Conv" else unknown_stores,
+            ring_axes=frozenset({HEIGHT}) if operator == "Conv" else frozenset(),
+            backward=Backward("oh", _backward) if operator == "Conv" else None,
             likes=order,
         )
-        for what, (own, order) in runs.items()
+        for operator, order in likes.items()
         for width in POINTER_BYTES
     }
 
@@ -206,7 +194,7 @@ def conv_choices(node: Node, graph: Graph, family: Family, pointer_bytes: int) -
         return ()
     if not is_beside and (conv.is_depthwise or (group_inputs > MOST_APART and not family.gathers)):
         return ()
-    kernel = family.kernels["Conv" if is_beside else CONV_APART, pointer_bytes]
+    kernel = family.kernels["Conv", pointer_bytes]
     if conv.is_depthwise:
         return (_of_channels(conv, family, kernel),)
     choice = _of_groups(conv, family, kernel)

@@ -9,7 +9,7 @@ from tilewright.graph import Graph, Node
 from tilewright.kernels.integer import steps_product
 from tilewright.kernels.kernel import Declaration, KernelChoice, TileSteps
 from tilewright.kernels.requantization import Rule
-from tilewright.kernels.runs import PIXELS, ConvRuns, Family, conv_choices, kernels_of, product_choices
+from tilewright.kernels.runs import AS_ONE_RUN, PIXELS, ConvRuns, Family, conv_choices, kernels_of, product_choices
 from tilewright.plan import Core
 
 LEAST_BLOCK = 32
@@ -36,15 +36,6 @@ _FINISHED_IN_C = 29.0
 
 def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     """Instructions of a call on a tile with these steps: those of rvv_block.c, the rest fitted to measurements."""
-    return _cycles_of(choice, steps, is_apart=False)
-
-
-def _cycles_apart(choice: KernelChoice, steps: TileSteps) -> float:
-    """``_cycles`` where channels of x lie apart."""
-    return _cycles_of(choice, steps, is_apart=True)
-
-
-def _cycles_of(choice: KernelChoice, steps: TileSteps, *, is_apart: bool) -> float:
     given, nest = choice.given(ConvRuns), choice.nest
     names = _names(choice)
     pixels = steps_product(nest, steps, "oh", "ow", "m", "b1")
@@ -63,7 +54,7 @@ def _cycles_of(choice: KernelChoice, steps: TileSteps, *, is_apart: bool) -> flo
         listed = rows * _DEPTHWISE_ROW + taps * (beside * _DEPTHWISE_BESIDE + (1.0 - beside) * _DEPTHWISE_INSIDE)
         return _DEPTHWISE_CALL + threes * (listed + blocks * (_DEPTHWISE_TAP * taps + _DEPTHWISE_BLOCK)) + in_c
     together = 1 if pixels == 1 else 3
-    if is_apart:
+    if given.gathers == AS_ONE_RUN:
         listed = together * (_GATHERED + _GATHERED_TAP * given.taps)
         multiplied = _run(given.taps, together)
     else:
@@ -105,7 +96,7 @@ FAMILY = Family(
     (Rule.FOLDED, Rule.LAYER, Rule.HIGH),
     LEAST_BLOCK,
     PIXELS,
-    kernels_of(_cycles, cycles_apart=_cycles_apart),
+    kernels_of(_cycles),
 )
 
 
