@@ -66,7 +66,7 @@ class Measured:
 
 
 def main() -> int:
-    arguments = parse_arguments()
+    arguments = parse_arguments("What groups of layers cost and save.", "networks whose name has this text")
     names = [name for name in NETWORKS if arguments.only in name and (arguments.corpus / "onnx" / name).is_dir()]
     with tempfile.TemporaryDirectory() as folder:
         build = arguments.build.resolve() if arguments.build else Path(folder)
@@ -82,11 +82,12 @@ def main() -> int:
     return int(not all(item.passed for ways in found.values() for item in ways.values()))
 
 
-def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="What groups of layers cost and save.")
+def parse_arguments(description: str, chosen: str) -> argparse.Namespace:
+    """The arguments of a benchmark that writes a table; ``chosen`` says what ``--only`` takes."""
+    parser = argparse.ArgumentParser(description=description)
     corpus = os.environ.get("TILEWRIGHT_CORPUS")
     parser.add_argument("--corpus", type=Path, default=corpus, required=corpus is None, help="folder of networks")
-    parser.add_argument("--only", default="", help="take only networks whose name has this text")
+    parser.add_argument("--only", default="", help=f"take only {chosen}")
     parser.add_argument("--build", type=Path, help="build folder, which is kept; a temporary one if absent")
     parser.add_argument("--markdown", type=Path, help="also write the table to this file, as Markdown")
     arguments = parser.parse_args()

@@ -11,9 +11,7 @@ CMake, Ninja, riscv64-unknown-elf-gcc with qemu-system-riscv32, and arm-none-eab
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import re
 import sys
 import tempfile
@@ -21,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from groups import built
+from groups import built, parse_arguments
 from road import ARM_TOOLCHAIN, TOOLCHAIN, Row, tilewright
 
 LIMIT = 0.05
@@ -103,7 +101,10 @@ class Measured:
 
 
 def main() -> int:
-    arguments = parse_arguments()
+    arguments = parse_arguments(
+        "Compares predicted with counted instructions on QEMU's platforms.",
+        "platforms and networks whose name has this text",
+    )
     cases = list(chosen_cases(arguments.corpus.resolve(), arguments.only))
     with tempfile.TemporaryDirectory() as temporary:
         build = arguments.build.resolve() if arguments.build else Path(temporary)
@@ -115,18 +116,6 @@ def main() -> int:
     missed = sum(not item.is_close for item in found.values())
     print(f"{missed} of {len(found)} missed" if missed or not found else f"all {len(found)} within {LIMIT:.0%}")
     return 1 if missed or not found else 0
-
-
-def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Compares predicted with measured instructions on QEMU's platforms.")
-    corpus = os.environ.get("TILEWRIGHT_CORPUS")
-    parser.add_argument("--corpus", type=Path, default=corpus, required=corpus is None, help="folder of networks")
-    parser.add_argument("--only", default="", help="take only platforms and networks whose name has this text")
-    parser.add_argument("--build", type=Path, help="build folder, which is kept; a temporary one if absent")
-    parser.add_argument("--markdown", type=Path, help="also write the table to this file, as Markdown")
-    arguments = parser.parse_args()
-    arguments.corpus = Path(arguments.corpus)
-    return arguments
 
 
 def chosen_cases(corpus: Path, only: str) -> Iterator[Case]:
