@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tilewright.base.errors import TilewrightError, bad_input, does_not_fit, suggestion
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.base.progress import progress
 from tilewright.catalogue.macs import macs_of_nodes
 from tilewright.check import require_sound

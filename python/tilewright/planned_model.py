@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
 from typing import Any
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.base.outputs import write_all
 from tilewright.options import CompileOptions, build_options
 from tilewright.pipeline import Artifacts, compile_model

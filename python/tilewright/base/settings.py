@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -26,6 +26,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from tilewright.base.errors import TilewrightError, suggestion
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.base.toml_file import Table
 from tilewright.base.toml_lines import KeyPath
 

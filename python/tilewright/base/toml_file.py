@@ -6,12 +6,13 @@ import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tilewright.base.errors import TilewrightError, bad_input, suggestion
 from tilewright.base.inputs import read_utf8
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.base.toml_lines import KeyPath, key_lines, line_of
 
 if sys.version_info >= (3, 11):

@@ -75,7 +75,9 @@ def _report_tile(
 
 def _check_points(dimensions: tuple[Dimension, ...], lower: Counts, upper: Counts, place: str, log: Log) -> None:
     """Every point lies in one box: counted on the grid of all the boxes' borders."""
-    cuts = [np.unique(np.concatenate([lower[:, column], upper[:, column]])) for column in range(len(dimensions))]
+    borders = [np.concatenate([lower[:, column], upper[:, column]]) for column in range(len(dimensions))]
+    # Asked for counts, NumPy does not import numpy.ma, which takes 7 ms.
+    cuts = [np.unique(border, return_counts=True)[0] for border in borders]
     ends = [(int(cut[0]), int(cut[-1])) for cut in cuts if cut.size]
     if ends != [(0, dimension.extent) for dimension in dimensions]:
         log.report(Rule.COVERAGE, "the calls leave out the border of the iteration space", place)

@@ -6,10 +6,11 @@ Arithmetic of blocks and intervals is written here from the docstrings of ``plan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from math import prod
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan import (
     AxisRange,
     Begin,

@@ -7,13 +7,13 @@ hides nothing. Where it does not, the iterations are looked at one after the oth
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.check.names import Facts
 from tilewright.check.shadow import Shadow, Words
 from tilewright.check.turns import Reach, Turns

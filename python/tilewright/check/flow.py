@@ -6,10 +6,11 @@ knowledge of what each byte holds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.check.calls import Calls, progress
 from tilewright.check.expand import Event, Rectangle, Site, not_kept_bounds
 from tilewright.check.names import Facts

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan import Buffer, BufferKind, Link, Placement, Plan, Pool, Relation, RelationKind
 
 ELEMENT_BYTES: Mapping[str, int] = {

@@ -7,11 +7,11 @@ that its maps and the order of its stores demand; that distance is computed here
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.check.calls import Bounds, Counts, touched
 from tilewright.check.expand import Digits, Event
 from tilewright.check.names import Facts

@@ -7,10 +7,11 @@ else was written over is an error, so a ring that is too small for the rows that
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.check.expand import Event, Rectangle, Site, operands_of
 from tilewright.check.names import Facts
 from tilewright.check.rules import Log, Rule

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
+
+from tilewright.base.lazy_dataclass import dataclass
 
 
 class Rule(Enum):

@@ -8,8 +8,8 @@ that has its counterpart a period later, and nothing was written over it meanwhi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.check.expand import Site, flatten, iterations, operands_of
 from tilewright.check.fed_inputs import follow_each_other
 from tilewright.check.names import Facts

@@ -10,11 +10,12 @@ the program again without this module, which only accepts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.check.expand import Digits, Event, Rectangle, Site, block_at, block_digits, iterations, runs_of
 from tilewright.check.far_bytes import FarWrites, far_writes
 from tilewright.check.flow import Flight, Machine, Slot

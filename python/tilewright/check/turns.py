@@ -9,10 +9,11 @@ is compared for all iterations at once, in ``far_bytes``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.check.calls import Bounds, Counts, touched
 from tilewright.check.expand import Digits, Site, index_counts, iterations
 from tilewright.check.names import Facts

@@ -6,10 +6,10 @@ import json
 import logging
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from tilewright.base.errors import TilewrightError
+from tilewright.base.lazy_dataclass import dataclass
 
 FORMATS = ("text", "json")
 

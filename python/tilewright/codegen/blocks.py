@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.codegen.expressions import all_indices, axis_bounds, constant_extent, index_lines
 from tilewright.plan import AxisRange, Index, Loop, Runs
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy.typing as npt
 
 from tilewright.base.c_names import constants_object, numbered, unique_identifiers
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan import Access, Buffer, BufferKind, Placement, Plan, Pool, RelationKind
 
 Array = npt.NDArray[Any]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 from tilewright.base.c_names import constants_object
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.codegen.buffers import Storage
 from tilewright.codegen.feeding import FeedText, feeding_functions
 from tilewright.codegen.function_text import FunctionText, block

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan import AxisRange, CoarseIndex, Index, Loop, Runs
 
 

@@ -6,9 +6,9 @@ it was when more rows come: all that it needs from one call to the next lies in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.codegen.buffers import Storage
 from tilewright.codegen.function_text import FunctionText, block
 from tilewright.codegen.interface import C_TYPES, Signature

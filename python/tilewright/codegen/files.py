@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from tilewright.base.c_names import in_comment
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.codegen.buffers import Array, Storage, storage_of
 from tilewright.codegen.constant_check import constant_check_lines
 from tilewright.codegen.feeding import feed_text

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan import Begin, CopyStart, End, Layer, Loop, Step, Wait, loop_in
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
 from tilewright.base.c_names import in_comment
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.codegen.buffers import Storage
 from tilewright.codegen.literals import float_literal
 from tilewright.plan import InterfaceTensor

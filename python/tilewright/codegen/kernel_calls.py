@@ -6,9 +6,9 @@ After:   copy attributes and shapes near the cores; start; (copies meanwhile); j
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.codegen.steps import StepText
 
 WHOLE = "TILEWRIGHT_WHOLE"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.codegen.function_text import FunctionText, block
 from tilewright.codegen.profiling import ProfileText
 from tilewright.codegen.steps import StepText, statements

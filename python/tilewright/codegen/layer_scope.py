@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.codegen.buffers import Storage
 from tilewright.codegen.expressions import (
     all_indices,

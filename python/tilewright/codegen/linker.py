@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.base.errors import bad_input
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.codegen.pools import default_section
 from tilewright.codegen.render import render
 from tilewright.plan import Access, Pool

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 
 from tilewright.base.c_names import constants_object
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.codegen.buffers import Array, Storage
 from tilewright.codegen.interface import C_TYPES
 from tilewright.codegen.literals import float_literal

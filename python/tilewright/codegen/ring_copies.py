@@ -10,8 +10,8 @@ After:   rows [first, oh_upper + 1), each a line of 320 bytes, from row first % 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.codegen.blocks import Axis, BlockText, LineAxes, line_axes, needed_lines
 from tilewright.codegen.expressions import all_indices, axis_bounds, index_lines, not_kept_lower
 from tilewright.plan import AxisRange, Loop, Runs

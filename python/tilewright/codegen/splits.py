@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.codegen.blocks import needed_lines
 from tilewright.codegen.expressions import axis_bounds, index_lines, tile_number
 from tilewright.codegen.kernel_calls import SplitText

@@ -7,9 +7,9 @@ After:   copy x, kernel conv, end of a part of stage 0; copy y, kernel relu, end
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.codegen.steps import StepText
 from tilewright.plan import CopyStart, Kernel, Layer, Step, Wait
 from tilewright.plan.stages import steps_by_stage

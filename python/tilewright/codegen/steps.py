@@ -7,9 +7,9 @@ Kernel calls are in ``kernel_calls``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.codegen.blocks import BlockText
 from tilewright.codegen.function_text import block
 from tilewright.codegen.ring_copies import RingText

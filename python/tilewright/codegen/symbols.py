@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.codegen.buffers import Storage
 from tilewright.plan import BufferKind, Pool
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from zlib import crc32
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.codegen.buffers import Array, Storage
 from tilewright.codegen.function_text import FunctionText, block
 from tilewright.plan import AttributeValue, Kernel, Plan, kernel_steps

@@ -6,8 +6,7 @@ under way, and stays there if the run fails: then the model has to be reset.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.codegen.buffers import Storage, storage_of
 from tilewright.codegen.function_text import FunctionText, block
 from tilewright.codegen.interface import Signature

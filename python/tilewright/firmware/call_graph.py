@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.firmware.image import Image, Symbol
 from tilewright.firmware.pointers import PointerFinder, Pointers
 from tilewright.firmware.walk import Body, CallSite, Walker

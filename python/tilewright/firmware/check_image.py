@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.base.errors import bad_input
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.firmware.call_graph import Calls, Follower
 from tilewright.firmware.chip_memory import ChipMemory, chip_memory, over_budget
 from tilewright.firmware.cluster_cores import GUARD_BYTES, CoreStack, core_stacks

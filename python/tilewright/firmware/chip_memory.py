@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.firmware.findings import INSTRUCTIONS, CheckedModel, Finding, Linked
 from tilewright.firmware.image import Image, Section
 from tilewright.plan import Access

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.firmware.call_graph import PART, SPLIT, Calls
 from tilewright.firmware.image import Image, Symbol
 from tilewright.firmware.walk import Body

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.firmware.disassembly import UNKNOWN, Instruction
 from tilewright.firmware.machine import STACK_POINTER
 

@@ -7,9 +7,9 @@ import shutil
 import subprocess
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tilewright.base.errors import bad_input, not_supported
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.firmware.image import Image, Machine
 
 TOOLS = {

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.firmware.call_graph import Calls
 from tilewright.firmware.cluster_cores import CoreStack
 from tilewright.plan import Plan

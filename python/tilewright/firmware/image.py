@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from tilewright.base.errors import bad_input
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.firmware.elf_file import elf_file, symbol_tables
 
 _WRITE, _ALLOC, _EXECUTE, _TLS = 1, 2, 4, 0x400

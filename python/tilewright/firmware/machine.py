@@ -7,8 +7,9 @@ has. A register that is not in ``Registers`` holds an unknown value.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Union
+
+from tilewright.base.lazy_dataclass import dataclass
 
 STACK_POINTER = "sp"
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.firmware.image import Image, Machine, Symbol, SymbolKind
 
 _LEAST_ADDRESS = {Machine.ARM: 64}

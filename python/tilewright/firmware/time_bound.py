@@ -11,9 +11,10 @@ After:   the instructions of the longer way; behind it, what differs between the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tilewright.base.errors import TilewrightError, not_supported
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.firmware.disassembly import Disassembly, Instruction
 from tilewright.firmware.image import Image, Machine, Symbol
 from tilewright.firmware.known_branches import Branch, touched_by

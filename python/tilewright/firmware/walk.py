@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.firmware import arm, riscv
 from tilewright.firmware.compared_ends import Comparing, only_compared
 from tilewright.firmware.disassembly import Disassembly, Instruction

@@ -7,10 +7,10 @@ After:   y begins 0 bytes below x or more: when row t of y is written, rows of x
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.fusion.streams import block_bounds
 from tilewright.fusion.timing import Timed, still_read
 from tilewright.storage.clearance import SAME_PLACE, Clearance

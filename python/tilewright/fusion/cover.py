@@ -10,8 +10,8 @@ After:   of all covers that take at most 3 % longer than the fastest, the one of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.fusion.intervals import Interval
 
 NEARLY_AS_FAST = 1.03

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.fusion.streams import Stream
 from tilewright.fusion.timing import Ring, Timed, Timetable
 

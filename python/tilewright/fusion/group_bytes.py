@@ -7,9 +7,9 @@ After:   outside the homes of x and y; beside the scratch of each stage the ring
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.fusion.consuming import group_clearance
 from tilewright.fusion.homes_alive import Alive
 from tilewright.fusion.timing import Ring, Timed

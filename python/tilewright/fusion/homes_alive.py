@@ -7,11 +7,11 @@ After:   during layers 0 and 1: a and b; a is inside these two, so that a group 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.fusion.consuming import HomeShape
 from tilewright.fusion.streams import rows_axis
 from tilewright.fusion.timing import Ring

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.fusion.group import Group, group_of
 from tilewright.fusion.group_bytes import Grown, bytes_beside, inner_bytes, outside_bytes
 from tilewright.fusion.homes_alive import Alive, alive_homes

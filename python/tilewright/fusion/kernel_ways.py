@@ -7,8 +7,8 @@ After:   1,068 bytes with the fastest kernels; 888 bytes where the second stage 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.tiling.problem import TilingProblem
 
 

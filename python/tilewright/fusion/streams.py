@@ -7,13 +7,13 @@ After:   the stream advances along oh; rows [4, 8) of y need rows [7, 16) of x
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.operators.nest import axis_range
 from tilewright.plan import AxisRange, Index, WriteOrder
 from tilewright.tiling.operand import TileOperand

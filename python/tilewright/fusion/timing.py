@@ -10,11 +10,12 @@ After:   a: first 0, every 1, 12 blocks; y: first 1, every 2, 6 blocks; a's ring
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.fusion.streams import Counts, RowRead, Stream, block_bounds
 from tilewright.plan import Index
 

@@ -8,7 +8,7 @@ read it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from math import prod
 from typing import Any, TypeVar, Union
@@ -16,6 +16,7 @@ from typing import Any, TypeVar, Union
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan import Quantization
 
 Array = npt.NDArray[Any]

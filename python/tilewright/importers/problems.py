@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tilewright.base.errors import TilewrightError, not_supported
+from tilewright.base.lazy_dataclass import dataclass
 
 MOST_LISTED = 20
 """Places of a model that an error names; it counts the others."""

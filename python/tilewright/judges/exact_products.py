@@ -10,12 +10,13 @@ After:   QLinearConv(x: uint8, w + 128: uint8, w_zero_point: 128)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+from tilewright.base.lazy_dataclass import dataclass
 
 _OFFSET = 128
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import Array, Bounded, Graph
 from tilewright.judges.exact_products import load_exact

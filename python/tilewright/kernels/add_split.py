@@ -7,13 +7,13 @@ the reference's element is tried for each of the 65,536 pairs of elements.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from math import floor, frexp
 from typing import Annotated
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, DType, Epilogue, Graph, Node, Requantize, RequantizeShift
 from tilewright.kernels.c_structs import CStruct, Int32, Int32x2
 from tilewright.kernels.integer import EIGHT_BIT, flat_choice, per_element, stored_range

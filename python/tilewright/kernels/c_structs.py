@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan import AttributeValue
 
 PREFIX = "tilewright_"

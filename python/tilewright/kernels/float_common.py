@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import inf, prod
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Clamp, DType, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Float32
 from tilewright.kernels.kernel import MAX_RANK, CyclesOf, TensorOperand, TileSteps

@@ -7,11 +7,12 @@ strides, extents and origin of the tile (docs/reference/operators-and-kernels.md
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Graph, Node
 from tilewright.kernels.c_structs import CStruct
 from tilewright.kernels.liked_orders import ANY_ORDER, LikedOrder

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from tilewright.base.lazy_dataclass import dataclass
 
 
 class Layout(Enum):

@@ -10,7 +10,7 @@ between two integers. Whether any reachable accumulator is there is known here, 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from math import frexp, isfinite
 from types import MappingProxyType
@@ -18,6 +18,7 @@ from typing import Annotated, TypeVar
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, DType, Epilogue, Requantize, RequantizeShift, RequantizeTwice, Rescale
 from tilewright.kernels.c_structs import PREFIX, CStruct, Int32
 from tilewright.kernels.ties import ties_differ

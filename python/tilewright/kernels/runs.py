@@ -8,12 +8,13 @@ multiplies them where they lie, without a copy. Weights stand as [block of chann
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Annotated
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, DType, Graph, Node
 from tilewright.kernels.c_structs import BlockFinish, CStruct, CType, Int32, ScratchOffset
 from tilewright.kernels.integer import as_signed, is_wide, largest_sums, steps_product, words

@@ -5,10 +5,9 @@ y[n, g*M/G + oc, oh, ow] += w[g*M/G + oc, ic, kh, kw] * x[n, g*C/G + ic, oh*s + 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Graph, Node
 from tilewright.operators.epilogue import along_axis, finish
 from tilewright.operators.exact import exact_operands, offset_removed

@@ -6,11 +6,11 @@ are not found are filled: positions with -1, values with 0. The last output, int
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cmp_to_key
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators.nest import Dimension, Iteration, Nest, whole
 from tilewright.operators.operator import Arrays, Operator, operand

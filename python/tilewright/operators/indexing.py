@@ -6,10 +6,11 @@ indices out of range give the nearest element, so that no access ever leaves a t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Graph, Node
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.elementwise import dimensions_of, identity_maps

@@ -6,10 +6,9 @@ I-BERT (Kim et al., 2021), the others are the softmax of the accelerator ITA (Is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators.exact import offset_removed, truncated_quotient
 from tilewright.operators.integer_norm import last_axis_nest

@@ -7,11 +7,11 @@ After:   sum of four elements times 1 * 1, 3 * 1, 1 * 3 and 3 * 3, in units of 1
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import gcd, prod
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators.elementwise import dimensions_of, identity_maps
 from tilewright.operators.epilogue import finish

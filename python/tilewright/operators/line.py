@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Graph, Node
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.elementwise import dimensions_of, identity_maps

@@ -10,9 +10,10 @@ After:   tile oh = [4, 8), kh whole (extent 3)  reads  x rows [7, 16)
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan import AxisRange, Dimension, Index, Iteration
 
 __all__ = [

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from tilewright.base.errors import TilewrightError, not_supported
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators.nest import Nest
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators.nest import Dimension, Iteration, Nest, along, whole
 from tilewright.operators.operator import Arrays, Operator, operand, optional_operand

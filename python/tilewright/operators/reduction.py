@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators.elementwise import dimensions_of, identity_maps
 from tilewright.operators.nest import Iteration, Nest, along, whole

@@ -9,11 +9,11 @@ Output position o and tap k read input position o * stride + k * dilation - pad.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.operators.nest import AxisMap, Dimension, Iteration
 from tilewright.operators.operator import refuse

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.base.settings import keys_of
 from tilewright.options.choices import Buffering, Effort, Groups, HomeChoice, Objective, Order, Strategy, Weights
 from tilewright.options.declaration import Place, names_files, option, option_of

@@ -11,11 +11,11 @@ the CMake function and of the SCons method, the entry of plan locks, and the row
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.base.settings import Key, setting
 from tilewright.base.toml_file import Codes
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.base.toml_file import Table
 
 _FORM = re.compile(r"(\w+)@(0x[0-9a-fA-F]+|[0-9]+)|\w+(?: *, *\w+)*")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.base.settings import Key, keys_of
 from tilewright.options.arguments import shown_value
 from tilewright.options.compile_options import CompileOptions

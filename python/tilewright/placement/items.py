@@ -5,9 +5,8 @@ Sizes, alignments and offsets are bytes; lifetimes are half-open ticks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.base.errors import TilewrightError
+from tilewright.base.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ between two items is an open interval that the difference of their addresses mus
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from math import gcd
 
 import numpy as np
 
 from tilewright.base.errors import bad_input, does_not_fit
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.placement.conflicts import Conflicts, Lifetime, Zone
 from tilewright.placement.items import Item, PoolLimit
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 from importlib import import_module
 from types import ModuleType
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.placement.model import Model
 
 Progress = Callable[[int, int, int], None]

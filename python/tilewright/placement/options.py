@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tilewright.base.errors import bad_input
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.placement.model import Model
 from tilewright.placement.spots import Spot
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from tilewright.base.errors import TilewrightError, bad_input
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.placement.model import Model
 from tilewright.placement.spots import Spot
 

@@ -7,8 +7,8 @@ After:   canaries [4, 32) and [132, 136) of a, [132, 160) and [220, 224) of b, i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan.lifetimes import lifetimes
 from tilewright.plan.memory import Guards
 from tilewright.plan.program import Plan

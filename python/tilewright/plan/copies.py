@@ -9,12 +9,12 @@ After:   3 copies of 4 lines of 5 bytes; 6 commands of a link that takes 10 byte
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan.memory import Link
 
 Counts = npt.NDArray[np.int64]

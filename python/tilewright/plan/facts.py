@@ -5,7 +5,7 @@ Names speak of layers, as reports do: to a user each operator is a layer, also w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tilewright.base.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

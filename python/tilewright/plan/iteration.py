@@ -6,8 +6,9 @@ After:   dimensions oc 8 parallel, oh 16 parallel, ic 4 whole; x[ic, oh], w[oc, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from tilewright.base.lazy_dataclass import dataclass
 
 
 class Iteration(Enum):

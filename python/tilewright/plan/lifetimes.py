@@ -10,8 +10,8 @@ After:   a [0, 4)    b [5, 6)   disjoint: no pair
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan import Begin, End, Layer, Loop, Step
 
 Lifetime = tuple[int, int]

@@ -5,8 +5,9 @@ Sizes, strides and offsets are bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from tilewright.base.lazy_dataclass import dataclass
 
 
 class Access(Enum):

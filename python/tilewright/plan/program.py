@@ -8,9 +8,9 @@ Sizes, strides and offsets are bytes; lifetimes are half-open.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Union
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan.facts import (
     LayerFacts,
     PoolUse,

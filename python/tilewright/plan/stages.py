@@ -7,9 +7,9 @@ After:   stages conv 0, relu 1, pool 2; in layer a tokens x and w belong to stag
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from tilewright.base.c_names import c_identifier
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan.lifetimes import Lifetime, tick_count
 from tilewright.plan.program import CopyStart, Kernel, Layer, Loop, Plain, Stage, Step, Wait
 

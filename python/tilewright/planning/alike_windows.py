@@ -7,8 +7,9 @@ After:   the groups that begin with layer 40 are those that begin with layer 0, 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.fusion.intervals import Layers, result_of
 from tilewright.planning.prepare import Prepared
 from tilewright.planning.row_group import RowGroup, may_be_near

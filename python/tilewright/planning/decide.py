@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Union
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.base.progress import tracked
 from tilewright.options import Buffering, CompileOptions, Strategy
 from tilewright.plan import TilingProof

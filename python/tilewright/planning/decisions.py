@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.fusion.group import Group
 from tilewright.plan import TilingProof, Tradeoff
 from tilewright.rewrites.strips import Strips

@@ -7,8 +7,8 @@ After:   layer 1 alone lacks 1,200 KB; layers 0 to 2 as a group, with rings of a
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.planning.decide import Decider
 from tilewright.planning.spill import Travelling, travelling
 

@@ -8,10 +8,10 @@ After:   no interval has one of conv_1 and conv_2 without the other, or a third 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from tilewright.base.errors import TilewrightError, bad_input, suggestion
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.fusion.intervals import Interval
 from tilewright.options import CompileOptions, Groups
 from tilewright.tiling.problem import TilingProblem

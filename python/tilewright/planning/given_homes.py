@@ -7,9 +7,10 @@ After:   conv_1 lies in l1 whatever it costs, sum_2 in sram, 64 bytes behind its
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.base.errors import suggestion
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.options.home_text import GivenHome, given_home
 from tilewright.plan import BufferKind
 from tilewright.planning.given_constants import check_holders, constant_names, home_refused

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain
 
 from tilewright.base.errors import bad_input
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.fusion.cover import NEARLY_AS_FAST, Cover, chosen_cover, front
 from tilewright.fusion.group import Group, group_in_steps
 from tilewright.fusion.homes_alive import aligned

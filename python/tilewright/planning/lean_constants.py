@@ -10,8 +10,9 @@ Kernels with results in float stay, since bits could change with the pool.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.placement import DoesNotFit
 from tilewright.plan import BufferKind
 from tilewright.planning.allowed_kernels import kernel_key, layer_key, with_allowed

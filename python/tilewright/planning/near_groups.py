@@ -10,8 +10,9 @@ After:   conv to add in blocks of 1, 2, 4, ... rows: bytes of l1, cycles, and wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.fusion.group import Group
 from tilewright.fusion.intervals import (
     BLOCK_ELEMENTS,

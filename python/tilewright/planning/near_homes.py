@@ -8,8 +8,9 @@ leave free what is missing, and the tensors are chosen again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.fusion.cover import NEARLY_AS_FAST
 from tilewright.fusion.group import Group
 from tilewright.options import Objective

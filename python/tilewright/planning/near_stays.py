@@ -13,10 +13,11 @@ After:   a stays in l1, where layer 1 needs 4 KB for its tiles: storing and load
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations, product
 
 from tilewright.base.errors import TilewrightError
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Graph
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.options import Objective
@@ -195,10 +196,9 @@ class NearSearch:
         assert pool is not None
         self.pool, self.sizes = pool, {item.root: item.size_bytes for item in self.stays}
         roots, all_of = self.decider.prepared.homes.roots, set(self.sizes)
-        self.uses = [
-            frozenset(roots[item.tensor] for way in ways for item in way.operands if item.tensor is not None) & all_of
-            for ways in self.decider.prepared.problems
-        ]
+        operands = [[item for way in ways for item in way.operands] for ways in self.decider.prepared.problems]
+        read = [frozenset(roots[item.tensor] for item in items if item.tensor is not None) for items in operands]
+        self.uses = [names & all_of for names in read]
         self.born, self.dying = [[] for _ in self.uses], [[] for _ in self.uses]
         for item in self.stays:
             self.born[item.first].append(item.root)

@@ -6,9 +6,10 @@ Sizes of pools decide nothing here, except that constants which exceed their fir
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.base.errors import not_supported
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.base.progress import tracked
 from tilewright.graph import Graph, Node
 from tilewright.kernels.registry import choices

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Union
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.base.progress import progress
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.options import CompileOptions

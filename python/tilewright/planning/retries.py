@@ -7,11 +7,12 @@ It begins with the best tiles of each layer for itself. If some buffer finds no 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import chain, repeat
 
 from tilewright.base.errors import TilewrightError
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.options import CompileOptions, Objective
 from tilewright.placement import DoesNotFit
 from tilewright.plan.lifetimes import layer_at

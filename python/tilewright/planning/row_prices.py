@@ -7,8 +7,9 @@ After:   their bytes near the core and cycles with all copies of constants; what
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.fusion.group_bytes import Grown, inner_bytes
 from tilewright.fusion.intervals import Interval, Layers
 from tilewright.fusion.timing import Timed

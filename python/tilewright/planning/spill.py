@@ -7,8 +7,9 @@ After:   of a, b and c, those live in l3 whose way costs the fewest cycles and w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.options import HomeChoice
 from tilewright.placement import DoesNotFit
 from tilewright.plan import BufferKind

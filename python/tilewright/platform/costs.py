@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.base.settings import setting
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.base.errors import bad_input, suggestion
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.base.settings import BYTE_UNITS
 from tilewright.plan import Pool
 from tilewright.platform.types import SECTION, Platform

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.base.settings import Form, setting
 
 IDENTIFIER = Form(re.compile(r"[a-z](_?[a-z0-9])*"), "lower-case letters, digits and single underscores")

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.base.settings import Form, setting
 from tilewright.plan import Access, BufferKind, Core, Link, Pool
 from tilewright.platform.costs import Costs, Energy

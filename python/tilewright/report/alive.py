@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan import Begin, Buffer, BufferKind, End, Layer, Loop, Plan, Pool, RelationKind, Step
 from tilewright.plan.lifetimes import layer_at, lifetimes, tick_count
 

@@ -7,7 +7,8 @@ After:   all four in column 0, rows 0 to 3; the edge 0 -> 3 goes down column 1
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from tilewright.base.lazy_dataclass import dataclass
 
 Point = tuple[int, int]
 """(column, row)."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.base.errors import bad_input
 from tilewright.base.inputs import read_utf8
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.report.measured import Measured
 
 INSTRUCTIONS = "instructions"

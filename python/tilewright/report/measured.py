@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from tilewright.base.errors import bad_input
 from tilewright.base.inputs import read_utf8
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan import Plan
 
 

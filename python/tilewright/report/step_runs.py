@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan import AxisRange, Buffer, CopyStart, Kernel, Link, Loop, Plan, Runs, Step, Wait, steps_in
 from tilewright.plan.copies import MAX_RANK, copy_commands, link_commands
 

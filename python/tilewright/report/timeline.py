@@ -8,11 +8,12 @@ rest of what the plan predicts for their layer, each by the points of the nest o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan import CopyStart, Layer, Link, Plan, kernel_steps
 from tilewright.plan.copies import line_cycles
 from tilewright.plan.stages import numbered_layers

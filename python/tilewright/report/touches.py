@@ -7,8 +7,8 @@ stage 3 and ends behind the layer of stage 5 lives in steps [3, 6): stages of on
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan import BufferKind, CopyStart, Kernel, Plan, RelationKind, Wait
 from tilewright.plan.stages import numbered_layers, steps_by_stage
 from tilewright.report.alive import Lifetime

@@ -11,9 +11,10 @@ After:   y = Transpose(Gelu(x))
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import pi, sqrt
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.catalogue.operators import declared
 from tilewright.graph import Attributes, DType, Graph, Node
 from tilewright.graph.edit import NO_ATTRIBUTES, GraphEditor, joined_sources, make_node

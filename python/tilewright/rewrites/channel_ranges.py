@@ -7,10 +7,10 @@ After:   channel 3 of the output lies between -128 and -128: it is a constant
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.catalogue.evaluate import evaluate_node
 from tilewright.graph import Array, DType, Graph, Node, Requantize, RequantizeShift, RequantizeTwice, Tensor
 from tilewright.operators.attributes import AxisAttributes

@@ -7,11 +7,11 @@ After:   channels 0 to 7 of c are those of a, 8 to 11 those of b and of what the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Graph, Node
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.binary import BinaryAttributes

@@ -7,8 +7,8 @@ After:   columns [2, 4) of y need [1, 5) of a and [0, 6) of x; columns [0, 2) ne
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.catalogue.operators import declared
 from tilewright.graph import Graph, Node
 from tilewright.operators.nest import AxisMap, Interval, Iteration, Nest, axis_range

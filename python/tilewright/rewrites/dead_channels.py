@@ -13,11 +13,12 @@ live channel vanishes with what computed it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Epilogue, Graph, Node
 from tilewright.graph.edit import GraphEditor, with_attributes
 from tilewright.operators.conv import ConvAttributes

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import DType, Node
 from tilewright.graph.edit import GraphEditor
 from tilewright.operators.movement import TransposeAttributes

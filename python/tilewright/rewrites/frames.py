@@ -8,9 +8,10 @@ After:   axis 2 of x, a and y is that of frames; a row of a for each frame, one 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tilewright.base.errors import TilewrightError, not_supported
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.catalogue.operators import declared
 from tilewright.graph import Graph, Node
 from tilewright.rewrites.columns import Columns, Read, reads_along

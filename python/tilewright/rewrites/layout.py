@@ -16,8 +16,9 @@ interface tensors gets a Copy behind it, since each has its own storage.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.catalogue.operators import declared
 from tilewright.graph import Graph, Node, Tensor, channels_last_order, identity_order
 from tilewright.graph.edit import GraphEditor, make_node

@@ -10,10 +10,11 @@ After:   x [1, 6, 164] -> the same -> y [1, 7, 164]; behind frame 163 follows wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import lcm, prod
 
 from tilewright.base.errors import bad_input, not_supported, suggestion
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Graph, Slide, Tensor
 from tilewright.rewrites.frames import NOT_SLIDING, Frames, frames_of
 

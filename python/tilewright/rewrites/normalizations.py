@@ -11,11 +11,12 @@ After:   y = Reshape(Transpose(LayerNormalization(z))), where z has the elements
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, DType, Graph, Node, Tensor
 from tilewright.graph.edit import GraphEditor, joined_sources, make_node
 from tilewright.operators.binary import BinaryAttributes

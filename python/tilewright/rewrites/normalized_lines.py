@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import permutations
 from math import prod
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Node, Tensor
 from tilewright.graph.edit import GraphEditor
 from tilewright.operators.movement import TransposeAttributes

@@ -7,8 +7,9 @@ After:   y = Repeat(x, 2 and 1 times)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Graph, Node
 from tilewright.graph.edit import NO_ATTRIBUTES, GraphEditor, joined_sources, make_node, with_attributes
 from tilewright.operators.movement import RepeatAttributes, TransposeAttributes

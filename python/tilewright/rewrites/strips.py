@@ -12,8 +12,9 @@ After:   x.0 = Slice(x, columns [0, 6)) -> conv, pads left -> a.0, columns [0, 5
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Graph, Node, Tensor
 from tilewright.graph.edit import make_node, untaken, with_attributes
 from tilewright.operators.attributes import AxisAttributes

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.fusion.group import Group
 from tilewright.graph import Array, Graph
 from tilewright.plan import (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, packed_strides_bytes
 from tilewright.kernels.kernel import TileSteps
 from tilewright.plan import Buffer, BufferKind

@@ -8,12 +8,12 @@ After:   y begins 0 bytes below x or more: when row t of y is stored, rows below
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan import AxisRange, Buffer, CopyStart, Index, Kernel, Loop, Operand, Runs, Step, Wait
 from tilewright.storage.clearance import SAME_PLACE, Clearance
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan import Begin, Buffer, CopyStart, End, Runs, Step, Wait, kernel_steps, loop_in
 from tilewright.schedule.tile_loops import BuiltLayer, ScheduledLayer
 

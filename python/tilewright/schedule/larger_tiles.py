@@ -12,9 +12,10 @@ After:   l2 holds tiles of 8 rows: behind the kernel of iteration 4 the fourth t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.operators.nest import axis_range
 from tilewright.plan import Buffer, CoarseIndex, CopyStart, Operand, Runs, Step, Wait
 from tilewright.schedule.constants import Names

@@ -9,8 +9,8 @@ After:   Begin x y | Begin a v  conv | clip  End v a | End y x
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.storage.homes import Homes
 from tilewright.storage.lives import NEVER, Touched, group_lives
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.kernels.kernel import TileSteps
 from tilewright.operators.nest import axis_range
 from tilewright.plan import (

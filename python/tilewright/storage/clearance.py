@@ -7,12 +7,12 @@ After:   y begins 0 bytes below x or more: rows 0 to n of y are stored when rows
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.operators.nest import AxisMap
 from tilewright.plan import Stores, WriteOrder

@@ -7,8 +7,8 @@ its rows keeps the bytes in the gaps from other tensors until its whole is compl
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Graph, Node
 from tilewright.kernels.registry import choices
 from tilewright.plan import INTERFACE, BufferKind, Link

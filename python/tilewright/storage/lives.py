@@ -11,8 +11,9 @@ After:   a [0, 2], b [2, 2], c [2, 3]: until layer 2 only a's bytes of c are tak
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan import BufferKind
 from tilewright.storage.homes import Homes
 

@@ -6,11 +6,11 @@ Dijkstra's algorithm over sets of finished operators, and a beam search where th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import accumulate, count
 from types import MappingProxyType
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.options import Effort
 
 MAXIMUM_STEPS: Mapping[Effort, int] = MappingProxyType(

@@ -7,8 +7,9 @@ After:   b over a: the clip runs in place; y over b, at the distance that ``clea
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Graph
 from tilewright.kernels.kernel import KernelChoice, TensorOperand
 from tilewright.plan import BufferKind, WriteOrder

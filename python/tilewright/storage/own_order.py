@@ -9,10 +9,11 @@ gives the model's order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 
 from tilewright.base.errors import bad_input
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.base.own_code import CannotImport, own_function
 from tilewright.graph import Graph, Node
 from tilewright.options import Order

@@ -7,9 +7,10 @@ After:   a and b are planned inside c; x.part = Copy(x) is the third part; Conca
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import lcm
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.catalogue.operators import declared
 from tilewright.graph import Graph, Node, Tensor
 from tilewright.graph.edit import make_node, untaken

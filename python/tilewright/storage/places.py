@@ -7,9 +7,9 @@ After:   a at byte 32, strides (96, 16, 4, 1); r at byte 32, strides (96, 16, 1)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Node
 from tilewright.operators.movement import TransposeAttributes
 from tilewright.rewrites.views import runs_of_axes

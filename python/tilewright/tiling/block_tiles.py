@@ -6,10 +6,11 @@ After:   x: a tile of 6 rows, of which two stay from block to block; weights: on
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan import Index
 from tilewright.tiling.choice import TileChoice
 from tilewright.tiling.cost import load_cycles

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
+from dataclasses import replace
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.options import Buffering, Objective, Strategy
 from tilewright.tiling.buffering import with_given_slots
 from tilewright.tiling.call_cycles import cycles_of_calls, slowing_ring

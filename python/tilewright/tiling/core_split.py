@@ -8,9 +8,9 @@ After:   8 channels for each core, since a split by rows gives six cores 4 rows,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.kernels.kernel import KernelChoice, TileSteps
 from tilewright.operators.nest import AxisMap, Iteration, axis_range, is_exact, tile_extent
 from tilewright.tiling.operand import TileOperand

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Union
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.tiling.candidates import candidate_steps
 from tilewright.tiling.footprint import Counts, Flags, Steps, dense_tiles, exact_writes, tile_bytes
 from tilewright.tiling.problem import TilingProblem

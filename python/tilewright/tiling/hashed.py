@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array
 from tilewright.kernels.kernel import Packing, TileSteps, packed_array
 from tilewright.tiling.operand import TileOperand

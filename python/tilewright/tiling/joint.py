@@ -8,8 +8,8 @@ After:   conv1 takes 2 KB, the map stays in l1: 120, since 100 + 50 is more
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.base.solver import bring_solver
 
 DETERMINISTIC_SECONDS = 4.0

@@ -7,8 +7,9 @@ After:   conv_xpulpv2; conv_integer's tiles are not even looked for
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.options import Objective, Strategy
 from tilewright.plan import KernelOffer
 from tilewright.tiling.choice import SURELY_FASTER, TileChoice, TilingOptions, choose_tiles

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array
 from tilewright.kernels.kernel import Packing
 from tilewright.operators.nest import AxisMap

@@ -7,11 +7,12 @@ needs (its rounds). So the cost of an order is the sum of each operand's rounds 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import permutations
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.tiling.cost import Cycles, distinct_bytes, start_and_line_cycles
 from tilewright.tiling.footprint import Counts, Flags, Steps, rounds
 from tilewright.tiling.gapped_lines import gapped_line_cycles

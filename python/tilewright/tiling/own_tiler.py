@@ -9,12 +9,13 @@ gives tiles of whole rows; the dimensions that are left out, loop order and buff
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 
 import numpy as np
 
 from tilewright.base.errors import TilewrightError, bad_input
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.base.own_code import CannotImport, own_function
 from tilewright.options import Strategy
 from tilewright.tiling.field import Capacities

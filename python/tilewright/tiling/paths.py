@@ -6,9 +6,8 @@ After:   tiles of y are stored over l1 -> l2, larger tiles over l2 -> l3
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.base.errors import TilewrightError, not_supported
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Node
 from tilewright.plan import BufferKind, Link
 from tilewright.platform import Platform

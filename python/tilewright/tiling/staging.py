@@ -8,12 +8,12 @@ After:   l2 holds 32 channels at a time: 4 tiles of oc form a group, loaded ever
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.options import Buffering, Slots
 from tilewright.plan import Link
 from tilewright.plan.copies import line_cycles

@@ -11,13 +11,14 @@ import io
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import lcm
 from pathlib import Path
 from typing import TextIO
 
 from tilewright.base.errors import ExitStatus, bad_input
 from tilewright.base.inputs import read_utf8
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.base.outputs import write_file
 from tilewright.placement.items import DoesNotFit, Item, PoolLimit
 from tilewright.placement.options import Options

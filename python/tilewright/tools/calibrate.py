@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ import numpy as np
 
 from tilewright.base.errors import bad_input
 from tilewright.base.inputs import read_utf8
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array
 from tilewright.platform.costs import Costs, KernelCost, kernel_key
 from tilewright.tools.measurements import PROFILE_FORMAT

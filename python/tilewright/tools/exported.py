@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
@@ -21,6 +20,7 @@ from tilewright import __version__
 from tilewright.base.archives import ArchiveError, read_archive
 from tilewright.base.errors import TilewrightError, bad_input
 from tilewright.base.inputs import read_utf8
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.check import require_sound
 from tilewright.codegen.files import generate_files
 from tilewright.plan import Plan

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 from tilewright.base.archives import ArchiveError, read_archive
 from tilewright.base.c_names import text_part
 from tilewright.base.errors import bad_input, not_supported
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.codegen.buffers import storage_of
 from tilewright.codegen.interface import C_TYPES, storage_bytes
 from tilewright.codegen.render import render

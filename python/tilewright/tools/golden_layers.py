@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.base.c_names import text_part
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.catalogue.evaluate import evaluate
 from tilewright.codegen.buffers import Storage, storage_of
 from tilewright.graph import Array, Graph

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from tilewright.base.errors import bad_input
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array
 from tilewright.options import CompileOptions
 from tilewright.pipeline import imported_graph, sized_platform

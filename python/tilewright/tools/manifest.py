@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tilewright.base.inputs import read_content
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.options import CompileOptions
 from tilewright.plan import Plan
 from tilewright.platform import load_platform, platform_file

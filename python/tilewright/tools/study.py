@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from tilewright import __version__
 from tilewright.base.c_names import c_prefix
 from tilewright.base.errors import bad_input, suggestion
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.base.settings import read, setting
 from tilewright.base.toml_file import Codes, Table, read_toml
 from tilewright.options import CompileOptions, build_options

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.report.pages import rendered
 from tilewright.tools.study_front import front, has_energy
 from tilewright.tools.study_plans import PointRow

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 from tilewright.base.errors import ExitStatus, TilewrightError, bad_input
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.pipeline import plan_model
 from tilewright.plan import Access, Plan
 from tilewright.platform import Platform, load_platform

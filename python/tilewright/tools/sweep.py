@@ -9,9 +9,10 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.base.errors import ExitStatus, TilewrightError, bad_input
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.options import CompileOptions
 from tilewright.pipeline import plan_model
 from tilewright.plan import Plan

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from tilewright import __version__
 from tilewright.base.errors import bad_input, not_supported
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.codegen.render import render
 from tilewright.graph import Array, Graph
 from tilewright.judges.judged import Judgement, judged

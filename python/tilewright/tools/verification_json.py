@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tilewright import __version__
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.tools.manifest import sha256_hex
 from tilewright.tools.verification import Compared, Verified
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from itertools import combinations
 from math import lcm
 
 from tilewright import __version__
 from tilewright.base.errors import TilewrightError, bad_input
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.codegen.buffers import storage_of
 from tilewright.codegen.pools import default_section
 from tilewright.codegen.render import render

@@ -7,12 +7,12 @@ around them and are set afterwards (retype.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import prod
 from types import MappingProxyType
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Attributes
 from tilewright.importers.construction import Unsupported, broadcast
 from tilewright.importers.onnx.context import Call

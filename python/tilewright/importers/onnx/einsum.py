@@ -9,11 +9,12 @@ A letter that only one operand has, and that the result lacks, is summed away be
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import DType
 from tilewright.importers.construction import Unsupported
 from tilewright.importers.onnx.context import Call

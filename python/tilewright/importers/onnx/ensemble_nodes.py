@@ -5,10 +5,11 @@ A node that asks whether a feature is in a set becomes a chain of nodes that com
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.importers.construction import Unsupported
 from tilewright.importers.onnx.context import Call
 from tilewright.operators.trees import MODES

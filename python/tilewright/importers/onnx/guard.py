@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from tilewright.base.errors import TilewrightError, bad_input
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.importers.construction import Construction, computed_type
 from tilewright.importers.onnx.source import NO_CLAIM, SourceModel, SourceValue
 from tilewright.importers.problems import listed

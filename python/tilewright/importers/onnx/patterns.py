@@ -26,11 +26,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+
+from tilewright.base.lazy_dataclass import dataclass
 
 Shape = tuple[int, ...]
 _OPERAND = re.compile(r"(\w+)([?*]?)(?::([\w|]+))?(?:\[([^\]]*)\])?")

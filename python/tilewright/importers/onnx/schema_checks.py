@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import onnx
 import onnx.defs
+
+from tilewright.base.lazy_dataclass import dataclass
 
 _LAST_VERSION = 2**31 - 1
 """The greatest version that ONNX's interface accepts; real opset versions are far below."""

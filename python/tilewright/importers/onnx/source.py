@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Tensor
 
 

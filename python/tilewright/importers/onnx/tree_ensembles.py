@@ -6,10 +6,11 @@ Nodes are numbered anew from each root, so that branches stand behind their node
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import DType
 from tilewright.importers.construction import Unsupported
 from tilewright.importers.onnx.composed import Steps, Translators, with_steps

@@ -14,13 +14,14 @@ that exceeds 1/32 of an output step the operator stays float.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from math import prod
 from types import MappingProxyType
 from typing import Union
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.catalogue.operators import attributes_for, declared
 from tilewright.graph import Array, DType, Epilogue, Node
 from tilewright.graph.edit import GraphEditor, joined_sources, with_attributes

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, DType, Node, Tensor
 from tilewright.graph.edit import GraphEditor
 from tilewright.operators.quantization import QuantizationAttributes

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import erfc, floor, frexp
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array
 from tilewright.importers.construction import Unsupported
 from tilewright.importers.tflite.context import LiteCall

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from tilewright.base.errors import TilewrightError, bad_input
 from tilewright.base.inputs import read_content
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array
 from tilewright.importers.tflite.flatbuffer import Bytes, Spoilt, Table
 from tilewright.importers.tflite.flexbuffer import first_integer

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from tilewright.base.lazy_dataclass import dataclass
 
 IDENTIFIER = b"TFL3"
 VERSION = 3

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Annotated
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Graph, Node
 from tilewright.kernels.c_structs import CStruct, CType, Int32
 from tilewright.kernels.integer import is_wide, steps_product

@@ -8,11 +8,11 @@ Multipliers are as exact as 32 bits allow. Each pair of elements says between wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, DType, Graph, Node
 from tilewright.kernels.add_split import Sum, sum_of
 from tilewright.kernels.c_structs import CStruct, Int32

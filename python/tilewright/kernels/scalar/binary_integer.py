@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import DType, Graph, Node, Requantize, RequantizeShift, Rescale
 from tilewright.kernels.c_structs import CStruct, CType, Int32, LineFinish, RowFunction
 from tilewright.kernels.element_types import ELEMENT_TYPES, INTEGERS, ElementType

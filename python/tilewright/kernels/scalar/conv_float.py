@@ -7,12 +7,13 @@ After:   packed[group, M/group/4, kh*kw, C/group, 4] and biases[group, M/group/4
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Annotated
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Clamp, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Int32
 from tilewright.kernels.float_common import (

@@ -9,12 +9,12 @@ After:   y[o] = sum over k of w[K - 1 - k] * spread(x)[o + k - (K - 1 - pad)], s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf, prod
 from typing import Annotated, TypeVar
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, DType, Epilogue, Graph, Node, RequantizeShift, RequantizeTwice, Rescale
 from tilewright.kernels.c_structs import CStruct, Int32, Int32x2
 from tilewright.kernels.integer import steps_product

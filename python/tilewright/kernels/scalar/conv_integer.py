@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Annotated
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Graph, Node
 from tilewright.kernels.c_structs import PREFIX, Core, CStruct, Int32, ScratchOffset
 from tilewright.kernels.c_structs import Rule as RulePointer

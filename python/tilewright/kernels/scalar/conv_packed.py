@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from types import MappingProxyType
 from typing import Annotated
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Graph
 from tilewright.kernels.c_structs import PREFIX, BlockFinish, CStruct, CType, Int32, ScratchOffset
 from tilewright.kernels.integer import BLOCK, is_wide, steps_product, words

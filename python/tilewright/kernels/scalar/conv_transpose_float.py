@@ -6,11 +6,11 @@ After:   packed[1, M/4, kh*kw, C, 4] and biases[1, M/4, 4]
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Graph, Node
 from tilewright.kernels.c_structs import CStruct
 from tilewright.kernels.float_common import (

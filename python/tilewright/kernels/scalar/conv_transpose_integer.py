@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Annotated
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, DType, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Int32, LineRule
 from tilewright.kernels.integer import EIGHT_BIT, constant_bias, is_wide, magnitude, steps_product, weights_type

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Graph
 from tilewright.kernels.c_structs import PREFIX, CStruct, CType, Int32
 from tilewright.kernels.integer import BLOCK, is_wide, steps_product

@@ -6,10 +6,9 @@ After:   packed[M/4, 1 + kh*kw, 4], the four biases first
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Clamp, Node
 from tilewright.kernels.c_structs import CStruct
 from tilewright.kernels.float_common import CALL_CYCLES, ClampF32, clamp_attributes, points, step_of

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Graph
 from tilewright.kernels.c_structs import PREFIX, CStruct, Rule
 from tilewright.kernels.integer import BLOCK, is_wide, steps_product, words

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import takewhile
 from math import inf
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Clamp, Graph, Node
 from tilewright.kernels.c_structs import PREFIX, CStruct
 from tilewright.kernels.float_common import CALL_CYCLES, ClampF32, clamp_attributes, per_point, points, trailing_operand

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, DType, Graph, Node, RequantizeTwice
 from tilewright.kernels.add_split import Sum
 from tilewright.kernels.c_structs import CStruct, Int32

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.kernels.work_parts import WorkParts
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import log2
 from typing import Annotated
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Int32, ScratchOffset
 from tilewright.kernels.float_common import CALL_CYCLES, all_float, fits_rank, per_point, trailing_operand

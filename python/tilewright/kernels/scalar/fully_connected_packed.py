@@ -5,11 +5,11 @@ The C function is in runtime/kernels/fully_connected_packed.c.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.kernels.c_structs import PREFIX, BlockFinish, CStruct, CType, Int32
 from tilewright.kernels.integer import BLOCK, is_wide, packed_rows, steps_product, stored_range
 from tilewright.kernels.kernel import (

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import pi, sqrt
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Attributes, Graph, Node
 from tilewright.kernels.float_common import ClampF32, clamp_attributes, float_clamp
 from tilewright.kernels.kernel import Declaration, KernelChoice

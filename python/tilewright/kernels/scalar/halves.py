@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Annotated
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import DType, Graph, Node, RoundAway
 from tilewright.kernels.c_structs import CStruct, Int32
 from tilewright.kernels.integer import flat_choice, flat_operand, per_element, steps_product

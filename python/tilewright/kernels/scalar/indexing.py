@@ -6,9 +6,10 @@ After:   tiles of some rows of the table, one after the other; each gives the ro
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import DType, Graph, Node, Tensor
 from tilewright.kernels.c_structs import PREFIX, CStruct, Int32, RowFunction
 from tilewright.kernels.float_common import CALL_CYCLES, fits_rank, per_point, trailing_operand

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Attributes, DType, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Int32, Int32x2, LineFunction
 from tilewright.kernels.float_common import CALL_CYCLES, fits_rank, per_point, points, trailing_operand

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, DType, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Int32
 from tilewright.kernels.float_common import per_point, trailing_operand

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 from typing import Annotated
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Float32x4, Int32, RowFunction
 from tilewright.kernels.c_structs import snake as snake_of

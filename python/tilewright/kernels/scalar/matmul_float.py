@@ -6,11 +6,11 @@ After:   packed[N/4, K, 4], biases[N/4, 4]
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Clamp, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Int32
 from tilewright.kernels.float_common import ClampF32, clamp_attributes, float_clamp, points, step_of

@@ -7,12 +7,13 @@ computed at run time have a kernel of their own (matmul_integer.c).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Annotated
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, DType, Graph, Node, Tensor
 from tilewright.kernels.c_structs import BlockFinish, CStruct, Int32, ScratchOffset
 from tilewright.kernels.integer import (

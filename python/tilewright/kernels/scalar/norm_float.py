@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Graph, Node
 from tilewright.kernels.c_structs import CStruct, Float32, Int32
 from tilewright.kernels.float_common import CALL_CYCLES, all_float, fits_rank, points, trailing_operand

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import DType, Graph, Node, Tensor
 from tilewright.kernels.c_structs import CStruct, Int32
 from tilewright.kernels.element_types import ELEMENT_TYPES, INTEGERS, ElementType

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Annotated
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Graph, Node, Tensor
 from tilewright.kernels.c_structs import PREFIX, CStruct, Int32, Int32x2
 from tilewright.kernels.float_common import CALL_CYCLES, ClampF32, all_float, clamp_attributes, clamp_of, points

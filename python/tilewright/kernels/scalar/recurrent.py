@@ -6,11 +6,11 @@ After:   tiles of one step and one row: x 128 bytes, rows 256, gates and state 5
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Annotated
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Float32, Float32x6, Int32, Int32x2, Int32x6, snake
 from tilewright.kernels.float_common import CALL_CYCLES, step_of, trailing_operand

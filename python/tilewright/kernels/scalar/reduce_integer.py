@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Annotated
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Int32, UInt32x2
 from tilewright.kernels.element_types import ELEMENT_TYPES, INTEGERS, ElementType

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from types import MappingProxyType
 from typing import Annotated
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Int32, Reducer, UInt32
 from tilewright.kernels.float_common import CALL_CYCLES, fits_rank, points, trailing_view

@@ -13,10 +13,11 @@ near enough, the first accumulators of all results tell.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array
 from tilewright.kernels.requantization import Finish, Rule
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Graph, Node
 from tilewright.kernels.c_structs import CStruct, Int32
 from tilewright.kernels.float_common import ClampF32, clamp_attributes, float_clamp

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Clamp, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Float32
 from tilewright.kernels.float_common import ClampF32, clamp_attributes, float_clamp

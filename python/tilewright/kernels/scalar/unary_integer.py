@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, DType, Epilogue, Graph, Node
 from tilewright.graph import Requantize as RequantizeEpilogue
 from tilewright.kernels.c_structs import CStruct, Float32, Int32, LineFinish, RowFunction

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, DType, Graph
 from tilewright.kernels.kernel import CyclesOf, Kernel, TensorOperand
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER, MATRIX_ORDER

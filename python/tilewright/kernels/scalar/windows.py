@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Annotated
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import DType, Graph, Node
 from tilewright.kernels.c_structs import PREFIX, CStruct, Float32, Int32, Int32x3, Reducer
 from tilewright.kernels.element_types import ELEMENT_TYPES, ElementType

@@ -7,12 +7,12 @@ weights in their order; a word is four taps whose elements of x lie side by side
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated
 
 import numpy as np
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array
 from tilewright.kernels.c_structs import BlockFinish, CStruct, CType, Int32
 from tilewright.kernels.integer import BLOCK, is_wide, packed_rows, steps_product

@@ -1,0 +1,142 @@
+"""Lazy dataclasses are what the standard library makes of the same class."""
+
+import ast
+import copy
+import dataclasses
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tilewright.base.lazy_dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    x: int
+    y: int = 0
+    seen: list[int] = dataclasses.field(default_factory=list, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.x < 0:
+            raise ValueError("x is negative")
+
+
+@dataclass(frozen=True, slots=True)
+class Place(Point):
+    name: str = "here"
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    only: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EqualByName:
+    name: str
+    value: int
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EqualByName) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclasses.dataclass(frozen=True)
+class FromElsewhere(Point):
+    z: int = 3
+
+
+def test_fields_are_set_by_position_by_name_and_by_default() -> None:
+    assert (Point(1).y, Point(1, 2).y, Point(y=3, x=1).y) == (0, 2, 3)
+    assert Point(1).seen == []
+    assert Point(1).seen is not Point(1).seen
+    assert Place(1).name == "here"
+
+
+def test_equality_and_hash_follow_the_compared_fields() -> None:
+    assert Point(1, 2, [1]) == Point(1, 2, [2])
+    assert hash(Point(1, 2, [1])) == hash(Point(1, 2, [2]))
+    assert Point(1, 2) != Point(2, 1)
+    assert Place(1) != Point(1)
+    assert Single((1, 2)) == Single((1, 2))
+    assert {Empty(), Empty()} == {Empty()}
+
+
+def test_methods_of_the_class_stay() -> None:
+    assert EqualByName("a", 1) == EqualByName("a", 2)
+    assert hash(EqualByName("a", 1)) == hash("a")
+    assert repr(EqualByName("a", 1)) == "a"
+
+
+def test_text_shows_the_fields() -> None:
+    assert repr(Place(1, 2)) == "Place(x=1, y=2, name='here')"
+
+
+@pytest.mark.parametrize("change", [lambda item: setattr(item, "x", 2), lambda item: delattr(item, "x")])
+def test_objects_are_frozen(change: Callable[[Any], None]) -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError, match="field 'x'"):
+        change(Point(1))
+
+
+def test_objects_have_no_dictionary() -> None:
+    assert not hasattr(Place(1), "__dict__")
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda item: pickle.loads(pickle.dumps(item))])
+def test_copies_are_equal(copied: Callable[[Any], Any]) -> None:
+    assert copied(Place(1, 2, [3], "there")) == Place(1, 2, name="there")
+    assert copied(Place(1, 2, [3])).seen == [3]
+
+
+def test_functions_of_the_standard_library_know_the_classes() -> None:
+    assert dataclasses.replace(Place(1, 2), x=4) == Place(4, 2)
+    assert [field.name for field in dataclasses.fields(Place)] == ["x", "y", "seen", "name"]
+    assert dataclasses.asdict(Point(1)) == {"x": 1, "y": 0, "seen": []}
+    match Place(1, 2):
+        case Place(x, y):
+            assert (x, y) == (1, 2)
+
+
+def test_the_standard_decorator_derives_classes() -> None:
+    assert FromElsewhere(1, z=5) == FromElsewhere(1, 0, [], 5)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        FromElsewhere(1).z = 2  # type: ignore[misc]
+
+
+def test_what_runs_behind_init_runs() -> None:
+    with pytest.raises(ValueError, match="negative"):
+        Point(-1)
+
+
+def test_missing_arguments_are_named() -> None:
+    with pytest.raises(TypeError, match=r"Point\.__init__\(\) missing 1 required positional argument: 'x'"):
+        Point()  # type: ignore[call-arg]
+
+
+def eager(text: str) -> bool:
+    """Whether a module decorates classes as frozen, with slots, by the decorator of the standard library."""
+    imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
+    standard = any(
+        node.module == "dataclasses" and "dataclass" in {name.name for name in node.names} for node in imports
+    )
+    return standard and "\n@dataclass(frozen=True, slots=True)\n" in text
+
+
+def test_modules_of_the_planner_take_this_decorator() -> None:
+    package = Path(__file__).parents[2] / "python" / "tilewright"
+    modules = sorted(package.rglob("*.py"))
+    assert len(modules) > 600
+    assert [str(path.relative_to(package)) for path in modules if eager(path.read_text())] == []
+    assert eager("from dataclasses import dataclass\n@dataclass(frozen=True, slots=True)\nclass A:\n    x: int\n")
