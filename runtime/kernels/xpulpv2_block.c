@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/xpulpv2_core.h"
+#include "tilewright/kernels/xpulpv2_instructions.h"
 
 #if defined(__riscv) && __riscv_xlen == 32
 
@@ -16,51 +17,7 @@ _Static_assert(offsetof(struct tilewright_xpulpv2_job, clip) == 44 &&
  * channels, a5 and a6 words of two pixels; sums of channel 0 in ra, t0, t1, t2, of channel 1 in
  * s0 to s3, of channel 2 in s4 to s7, of channel 3 in s8 to s11. */
 __asm__(
-    /* Instructions of Xpulpv2 as encodings, for assemblers that do not know them. */
-    ".macro tilewright_p_lw rd, rs1\n"
-    ".insn i 0x0b, 2, \\rd, 4(\\rs1)\n"
-    ".endm\n"
-    /* Stores the byte in rs2 at rs1, then adds register `step` to rs1. */
-    ".macro tilewright_p_sb rs2, rs1, step\n"
-    ".insn r 0x2b, 4, 0, \\step, \\rs1, \\rs2\n"
-    ".endm\n"
-    /* Stores the byte in rs2 at rs1, then adds 1 to rs1. */
-    ".macro tilewright_p_sb_next rs2, rs1\n"
-    ".insn s 0x2b, 0, \\rs2, 1(\\rs1)\n"
-    ".endm\n"
-    ".macro tilewright_p_mac rd, rs1, rs2\n"
-    ".insn r 0x33, 0, 0x21, \\rd, \\rs1, \\rs2\n"
-    ".endm\n"
-    ".macro tilewright_p_max rd, rs1, rs2\n"
-    ".insn r 0x33, 6, 0x02, \\rd, \\rs1, \\rs2\n"
-    ".endm\n"
-    ".macro tilewright_p_min rd, rs1, rs2\n"
-    ".insn r 0x33, 4, 0x02, \\rd, \\rs1, \\rs2\n"
-    ".endm\n"
-    /* p.addNr: adds, then shifts to the right. */
-    ".macro tilewright_p_add_shift rd, rs1, rs2\n"
-    ".insn r 0x5b, 2, 0x20, \\rd, \\rs1, \\rs2\n"
-    ".endm\n"
-    /* p.clip clamps to [-bound - 1, bound], p.clipu to [0, bound]. */
-    ".macro tilewright_p_clip rd, rs1, bound\n"
-    ".insn r 0x33, 5, 0x0a, \\rd, \\rs1, \\bound\n"
-    ".endm\n"
-    ".macro tilewright_p_clipu rd, rs1, bound\n"
-    ".insn r 0x33, 6, 0x0a, \\rd, \\rs1, \\bound\n"
-    ".endm\n"
-    /* Hardware loop 0: repeats the instructions from the next to 2 * offset bytes behind this one. */
-    ".macro tilewright_lp_setup count, offset\n"
-    ".insn i 0x7b, 4, x0, \\count, \\offset\n"
-    ".endm\n"
-    /* Multiplies one word of one pixel with the words of four channels; dot: function bits of
-     * pv.sdotsp.b or pv.sdotusp.b. */
-    ".macro tilewright_dots dot, x, c0, c1, c2, c3\n"
-    ".insn r 0x57, 1, \\dot, \\c0, \\x, a1\n"
-    ".insn r 0x57, 1, \\dot, \\c1, \\x, a2\n"
-    ".insn r 0x57, 1, \\dot, \\c2, \\x, a3\n"
-    ".insn r 0x57, 1, \\dot, \\c3, \\x, a4\n"
-    ".endm\n"
-
+    TILEWRIGHT_XPULPV2_INSTRUCTIONS
     /* Stores (sw) or loads (lw) the registers that a function must leave as they were. */
     ".macro tilewright_saved op\n"
     "\\op ra, 0(sp)\n\\op s0, 4(sp)\n\\op s1, 8(sp)\n\\op s2, 12(sp)\n"
@@ -181,6 +138,9 @@ __asm__(
     ".macro tilewright_begin_high\n"
     "tilewright_begin_biased 16\n"
     ".endm\n"
+    ".macro tilewright_begin_away\n"
+    "tilewright_begin_biased 16\n"
+    ".endm\n"
 
     ".macro tilewright_four op, at, first, second, third, fourth\n"
     "\\op \\first, \\at(a1)\n"
@@ -241,6 +201,26 @@ __asm__(
     "tilewright_each mulh, a2, \\first, \\second, \\third, \\fourth\n"
     "tilewright_shifted \\limit, \\first, \\second, \\third, \\fourth\n"
     ".endm\n"
+    /* The high word of sum * multiplier, which is unsigned, less 1 for sums below a6. */
+    ".macro tilewright_lowered sum, below\n"
+    "slt \\below, \\sum, a6\n"
+    "mulhsu \\sum, \\sum, a2\n"
+    "sub \\sum, \\sum, \\below\n"
+    ".endm\n"
+    /* (that + addend) >> shift; the last word of a row has the shift in its lowest byte and the bound
+     * of sums above. */
+    ".macro tilewright_away limit, row, first, second, third, fourth\n"
+    "lw a6, 16*\\row+12(a1)\n"
+    "lw a2, 16*\\row+4(a1)\n"
+    "srai a6, a6, 8\n"
+    "lw a3, 16*\\row+8(a1)\n"
+    "tilewright_lowered \\first, a4\n"
+    "tilewright_lowered \\second, a4\n"
+    "tilewright_lowered \\third, a4\n"
+    "lw a4, 16*\\row+12(a1)\n"
+    "tilewright_lowered \\fourth, a6\n"
+    "tilewright_shifted \\limit, \\first, \\second, \\third, \\fourth\n"
+    ".endm\n"
     /* Adds a3 and shifts by a4. */
     ".macro tilewright_shifted limit, first, second, third, fourth\n"
     "tilewright_p_add_shift \\first, a3, a4\ntilewright_p_add_shift \\second, a3, a4\n"
@@ -258,6 +238,8 @@ __asm__(
     "lw a3, 100(a0)\n"
     ".endm\n"
     ".macro tilewright_open_high\n"
+    ".endm\n"
+    ".macro tilewright_open_away\n"
     ".endm\n"
     ".macro tilewright_open_finish rule\n"
     "lw a1, 16(a0)\n"
@@ -358,6 +340,12 @@ __asm__(
     "tilewright_blocks halves, \\rule, \\dot, between, \\row, \\length\n"
     "tilewright_close \\name\n"
     ".endm\n"
+    /* The same for a rule whose straight code would not fit into the cache. */
+    ".macro tilewright_looped name, dot, rule, row, length\n"
+    "tilewright_begin \\name\n"
+    "tilewright_blocks halves, \\rule, \\dot, between, \\row, \\length\n"
+    "tilewright_close \\name\n"
+    ".endm\n"
 
     /* A function that adds to the sums of one block in memory (the job's sink.sums). */
     ".macro tilewright_sums name, dot\n"
@@ -388,6 +376,8 @@ __asm__(
     "tilewright_finished tilewright_xpulpv2_layer_unsigned, 0x54, layer, 8, 51\n"
     "tilewright_finished tilewright_xpulpv2_high_signed, 0x5c, high, 16, 55\n"
     "tilewright_finished tilewright_xpulpv2_high_unsigned, 0x54, high, 16, 55\n"
+    "tilewright_looped tilewright_xpulpv2_away_signed, 0x5c, away, 16, 75\n"
+    "tilewright_looped tilewright_xpulpv2_away_unsigned, 0x54, away, 16, 75\n"
 );
 /* clang-format on */
 

@@ -77,5 +77,6 @@ void tilewright_xpulpv2_sums_unsigned(struct tilewright_xpulpv2_job *job)
 TILEWRIGHT_FINISHED(folded)
 TILEWRIGHT_FINISHED(layer)
 TILEWRIGHT_FINISHED(high)
+TILEWRIGHT_FINISHED(away)
 
 #endif

@@ -81,6 +81,9 @@ __asm__(
     ".macro tilewright_vector_begin_high\n"
     "lw s0, 0(a4)\nlw s1, 16(a4)\nlw s2, 32(a4)\nlw s3, 48(a4)\n"
     ".endm\n"
+    ".macro tilewright_vector_begin_away\n"
+    "tilewright_vector_begin_high\n"
+    ".endm\n"
     /* The results of two channels whose constants begin at `at`: p.max, p.min, p.sb. */
     ".macro tilewright_vector_store first, second\n"
     ".insn r 0x33, 6, 0x02, \\first, \\first, s4\n"
@@ -125,6 +128,26 @@ __asm__(
     ".insn r 0x5b, 2, 0x20, t2, t4, t6\n"
     "tilewright_vector_store t1, t2\n"
     ".endm\n"
+    /* mulhsu, less 1 for sums below the bound above the shift; p.addNr */
+    ".macro tilewright_vector_away first, second, at\n"
+    "lw t1, 16*\\at+4(a4)\n"
+    "lw t2, 16*\\at+20(a4)\n"
+    "lw t5, 16*\\at+12(a4)\n"
+    "lw t6, 16*\\at+28(a4)\n"
+    "mulhsu t1, \\first, t1\n"
+    "mulhsu t2, \\second, t2\n"
+    "srai t3, t5, 8\n"
+    "srai t4, t6, 8\n"
+    "slt t3, \\first, t3\n"
+    "slt t4, \\second, t4\n"
+    "sub t1, t1, t3\n"
+    "sub t2, t2, t4\n"
+    "lw t3, 16*\\at+8(a4)\n"
+    "lw t4, 16*\\at+24(a4)\n"
+    ".insn r 0x5b, 2, 0x20, t1, t3, t5\n"
+    ".insn r 0x5b, 2, 0x20, t2, t4, t6\n"
+    "tilewright_vector_store t1, t2\n"
+    ".endm\n"
     ".macro tilewright_vector_finished name, dot, rule, row\n"
     "tilewright_vector_open \\name\n"
     "lw a6, 20(a0)\n"
@@ -153,6 +176,8 @@ __asm__(
     "tilewright_vector_finished tilewright_xpulpv2_vector_layer_unsigned, 0x54, layer, 8\n"
     "tilewright_vector_finished tilewright_xpulpv2_vector_high_signed, 0x5c, high, 16\n"
     "tilewright_vector_finished tilewright_xpulpv2_vector_high_unsigned, 0x54, high, 16\n"
+    "tilewright_vector_finished tilewright_xpulpv2_vector_away_signed, 0x5c, away, 16\n"
+    "tilewright_vector_finished tilewright_xpulpv2_vector_away_unsigned, 0x54, away, 16\n"
 );
 /* clang-format on */
 
@@ -215,5 +240,6 @@ void tilewright_xpulpv2_vector_sums_unsigned(struct tilewright_xpulpv2_vector *w
 TILEWRIGHT_VECTOR(folded)
 TILEWRIGHT_VECTOR(layer)
 TILEWRIGHT_VECTOR(high)
+TILEWRIGHT_VECTOR(away)
 
 #endif

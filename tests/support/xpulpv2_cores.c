@@ -48,6 +48,14 @@ static void fill_rows(void)
     }
 }
 
+/* Rule away has a bound of sums above the shift. */
+static void bound_sums(void)
+{
+    for (int32_t i = 3; i < ROW_INTS; i += 4) {
+        rows[i] |= (int32_t)((uint32_t)between(-60000, 60000) << 8);
+    }
+}
+
 static const int32_t no_bias[TILEWRIGHT_BLOCK_SUMS];
 
 /* Limits of each kind, and what goes with them. */
@@ -107,6 +115,9 @@ static void compare(tilewright_xpulpv2_block *assembler, tilewright_xpulpv2_bloc
 {
     struct tilewright_xpulpv2_job job;
     fill_rows();
+    if (rule == &tilewright_rule_away) {
+        bound_sums();
+    }
     const uint32_t seed = state;
     memset(y, 0, sizeof y);
     work_of(&job, rule->row_words, 0, seed);
@@ -227,16 +238,23 @@ static void vector_of(struct tilewright_xpulpv2_vector *vector, uint32_t which, 
 }
 
 /* `is_sums`: one block is added to four sums. */
+/* What a function for vectors stores: sums, or elements by a rule without or with a bound of sums.
+ */
+enum stored { SUMS, ELEMENTS, BOUNDED };
+
 static void compare_vectors(tilewright_xpulpv2_vectors *assembler,
-                            tilewright_xpulpv2_vectors *reference, int is_sums)
+                            tilewright_xpulpv2_vectors *reference, const enum stored stored)
 {
     struct tilewright_xpulpv2_vector vectors[2];
     fill_rows();
+    if (stored == BOUNDED) {
+        bound_sums();
+    }
     const uint32_t seed = state;
     memset(y, 0, sizeof y);
     for (uint32_t which = 0; which < 2; which++) {
         vector_of(&vectors[which], which, seed);
-        if (is_sums) {
+        if (stored == SUMS) {
             memcpy(y[which], start, sizeof start);
         }
         (which == 0 ? reference : assembler)(&vectors[which]);
@@ -284,20 +302,31 @@ static void work(void *argument)
                 &tilewright_rule_layer);
         compare(tilewright_xpulpv2_high_signed, reference_high_signed, &tilewright_rule_high);
         compare(tilewright_xpulpv2_high_unsigned, reference_high_unsigned, &tilewright_rule_high);
+        compare(tilewright_xpulpv2_away_signed, reference_away_signed, &tilewright_rule_away);
+        compare(tilewright_xpulpv2_away_unsigned, reference_away_unsigned, &tilewright_rule_away);
         compare_spread();
         COMPARE_PLANES(plane, 1);
         COMPARE_PLANES(five, 0);
         COMPARE_PLANES(seven, 0);
-        compare_vectors(tilewright_xpulpv2_vector_sums_signed, reference_vector_sums_signed, 1);
-        compare_vectors(tilewright_xpulpv2_vector_sums_unsigned, reference_vector_sums_unsigned, 1);
-        compare_vectors(tilewright_xpulpv2_vector_folded_signed, reference_vector_folded_signed, 0);
+        compare_vectors(tilewright_xpulpv2_vector_sums_signed, reference_vector_sums_signed, SUMS);
+        compare_vectors(tilewright_xpulpv2_vector_sums_unsigned, reference_vector_sums_unsigned,
+                        SUMS);
+        compare_vectors(tilewright_xpulpv2_vector_folded_signed, reference_vector_folded_signed,
+                        ELEMENTS);
         compare_vectors(tilewright_xpulpv2_vector_folded_unsigned, reference_vector_folded_unsigned,
-                        0);
-        compare_vectors(tilewright_xpulpv2_vector_layer_signed, reference_vector_layer_signed, 0);
+                        ELEMENTS);
+        compare_vectors(tilewright_xpulpv2_vector_layer_signed, reference_vector_layer_signed,
+                        ELEMENTS);
         compare_vectors(tilewright_xpulpv2_vector_layer_unsigned, reference_vector_layer_unsigned,
-                        0);
-        compare_vectors(tilewright_xpulpv2_vector_high_signed, reference_vector_high_signed, 0);
-        compare_vectors(tilewright_xpulpv2_vector_high_unsigned, reference_vector_high_unsigned, 0);
+                        ELEMENTS);
+        compare_vectors(tilewright_xpulpv2_vector_high_signed, reference_vector_high_signed,
+                        ELEMENTS);
+        compare_vectors(tilewright_xpulpv2_vector_high_unsigned, reference_vector_high_unsigned,
+                        ELEMENTS);
+        compare_vectors(tilewright_xpulpv2_vector_away_signed, reference_vector_away_signed,
+                        BOUNDED);
+        compare_vectors(tilewright_xpulpv2_vector_away_unsigned, reference_vector_away_unsigned,
+                        BOUNDED);
     }
 }
 

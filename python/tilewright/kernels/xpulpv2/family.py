@@ -25,7 +25,7 @@ SOURCES = ("xpulpv2_core.c", "xpulpv2_block.c", "xpulpv2_block_c.c", "integer_co
 WORD = 4
 """Taps of a word."""
 
-FINISHED = MappingProxyType({Rule.FOLDED: 110.0, Rule.LAYER: 166.0, Rule.HIGH: 176.0})
+FINISHED = MappingProxyType({Rule.FOLDED: 110.0, Rule.LAYER: 166.0, Rule.HIGH: 176.0, Rule.AWAY: 250.0})
 """Cycles for a block of four pixels by four channels beside its products, where assembler finishes the sums."""
 _RETURNED = 520.0
 """Cycles for a block beside its products, where the rule's C function finishes the sums."""

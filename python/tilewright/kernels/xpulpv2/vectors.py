@@ -5,9 +5,12 @@ The core of four pixels would compute a single vector four times.
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from tilewright.graph import Graph
 from tilewright.kernels.integer import BLOCK, steps_product
 from tilewright.kernels.kernel import CyclesOf, Declaration, KernelChoice, TileSteps
+from tilewright.kernels.requantization import Rule
 from tilewright.kernels.scalar.fully_connected_integer import FullyConnectedInteger, one_channel_choice
 from tilewright.kernels.scalar.spatial_integer import IntegerConv
 from tilewright.kernels.scalar.vector_product import (
@@ -62,9 +65,9 @@ def _cycles(row: str, channel: str, reduction: str) -> CyclesOf:
     def cycles(choice: KernelChoice, steps: TileSteps) -> float:
         nest, products = choice.nest, choice.given(FullyConnectedInteger).products
         whole = nest.dimension(reduction).extent == steps_product(nest, steps, reduction)
-        finishes = whole and products not in (f"{_PRODUCTS}signed", f"{_PRODUCTS}unsigned")
+        rule = products.removeprefix(_PRODUCTS).rpartition("_")[0]
         words = steps_product(nest, steps, reduction) // xpulpv2.WORD
-        block = 9.0 * words + (_FINISHED_CYCLES if finishes else _RETURNED_CYCLES)
+        block = 9.0 * words + (_FINISHED_CYCLES[Rule(rule)] if whole and rule else _RETURNED_CYCLES)
         # Some core has the channels behind the last four, whose sums C finishes one by one.
         ends = _SINGLES_CYCLES if nest.dimension(channel).extent % BLOCK else 0.0
         rows = steps_product(nest, steps, row)
@@ -73,7 +76,7 @@ def _cycles(row: str, channel: str, reduction: str) -> CyclesOf:
     return cycles
 
 
-_FINISHED_CYCLES = 45.0
+_FINISHED_CYCLES = MappingProxyType({Rule.FOLDED: 45.0, Rule.LAYER: 45.0, Rule.HIGH: 45.0, Rule.AWAY: 120.0})
 """Cycles for four channels beside their products, where assembler finishes the sums."""
 
 _SINGLES_CYCLES = 1200.0

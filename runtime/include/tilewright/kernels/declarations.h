@@ -1606,7 +1606,8 @@ void tilewright_interpolate_f32(const struct tilewright_interpolate_f32_attribut
 
 tilewright_xpulpv2_block tilewright_xpulpv2_folded_signed, tilewright_xpulpv2_folded_unsigned,
     tilewright_xpulpv2_layer_signed, tilewright_xpulpv2_layer_unsigned,
-    tilewright_xpulpv2_high_signed, tilewright_xpulpv2_high_unsigned;
+    tilewright_xpulpv2_high_signed, tilewright_xpulpv2_high_unsigned,
+    tilewright_xpulpv2_away_signed, tilewright_xpulpv2_away_unsigned;
 
 /* Convolution of 8-bit tensors, four products per instruction. */
 struct tilewright_conv_xpulpv2_attributes {
@@ -1744,7 +1745,8 @@ void tilewright_max_pool_xpulpv2_words(const struct tilewright_max_pool_integer_
 tilewright_vector_products tilewright_vector_xpulpv2_signed, tilewright_vector_xpulpv2_unsigned,
     tilewright_vector_xpulpv2_folded_signed, tilewright_vector_xpulpv2_folded_unsigned,
     tilewright_vector_xpulpv2_layer_signed, tilewright_vector_xpulpv2_layer_unsigned,
-    tilewright_vector_xpulpv2_high_signed, tilewright_vector_xpulpv2_high_unsigned;
+    tilewright_vector_xpulpv2_high_signed, tilewright_vector_xpulpv2_high_unsigned,
+    tilewright_vector_xpulpv2_away_signed, tilewright_vector_xpulpv2_away_unsigned;
 
 #define TILEWRIGHT_RUN_PIXELS 3
 

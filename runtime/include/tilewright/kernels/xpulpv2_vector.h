@@ -32,7 +32,8 @@ tilewright_xpulpv2_vectors tilewright_xpulpv2_vector_sums_signed,
 tilewright_xpulpv2_vectors tilewright_xpulpv2_vector_folded_signed,
     tilewright_xpulpv2_vector_folded_unsigned, tilewright_xpulpv2_vector_layer_signed,
     tilewright_xpulpv2_vector_layer_unsigned, tilewright_xpulpv2_vector_high_signed,
-    tilewright_xpulpv2_vector_high_unsigned;
+    tilewright_xpulpv2_vector_high_unsigned, tilewright_xpulpv2_vector_away_signed,
+    tilewright_xpulpv2_vector_away_unsigned;
 
 #ifdef __cplusplus
 }
