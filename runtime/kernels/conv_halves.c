@@ -35,8 +35,10 @@ static int32_t source(const struct tilewright_shape *x, int32_t axis, int32_t at
                                                                                        : -1;
 }
 
-/* Products of a pixel's channels with their weights. */
-static int64_t products(const uint8_t *x, ptrdiff_t step, const int8_t *weights, int32_t count)
+/* Products of a pixel's channels with their weights; inlined, its loop would keep its numbers on
+ * the stack. */
+static TILEWRIGHT_NOINLINE int64_t products(const uint8_t *x, ptrdiff_t step, const int8_t *weights,
+                                            int32_t count)
 {
     int64_t total = 0;
     while (count > 0) {

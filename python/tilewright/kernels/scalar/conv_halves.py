@@ -9,6 +9,7 @@ After:   y[o] = sum over k of w[K - 1 - k] * spread(x)[o + k - (K - 1 - pad)], s
 
 from __future__ import annotations
 
+from functools import cache
 from math import inf, prod
 from typing import Annotated, TypeVar
 
@@ -17,6 +18,7 @@ import numpy as np
 from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, DType, Epilogue, Graph, Node, RequantizeShift, RequantizeTwice, Rescale
 from tilewright.kernels.c_structs import CStruct, Int32, Int32x2
+from tilewright.kernels.float_common import step_of
 from tilewright.kernels.integer import steps_product
 from tilewright.kernels.kernel import (
     HEIGHT,
@@ -215,14 +217,29 @@ def _once(epilogue: RequantizeShift, reach: Array) -> list[tuple[int, int]] | No
 
 
 def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
-    """Instructions of a call on a tile; estimated, not measured. Of spread taps, one in a product of steps counts."""
-    given = choice.given(ConvHalves)
-    pixels = steps_product(choice.nest, steps, "n", "oh", "ow")
-    taps, inputs = prod(given.windows.kernel), float(given.group_inputs)
-    met = taps / prod(given.spread)
-    return 150.0 + pixels * steps_product(choice.nest, steps, "group", "oc") * (
-        70.0 + 10.0 * taps + met * (25.0 + 7.0 * inputs)
-    )
+    """Instructions of a call on a tile, fitted to RV32IMAC. Rows of a window that meet no row of x are left at once."""
+    given, nest = choice.given(ConvHalves), choice.nest
+    rows, columns = (_met_taps(given, axis, step_of(nest, {}, name)) for axis, name in enumerate(("oh", "ow")))
+    outputs = steps_product(nest, steps, "n", "oh", "ow") * steps_product(nest, steps, "group", "oc")
+    taps = 9.0 * given.windows.kernel[1] + columns * (52.0 + 7.0 * given.group_inputs)
+    return 150.0 + outputs * (150.0 + rows * taps)
+
+
+def _met_taps(given: ConvHalves, axis: int, outputs: int) -> float:
+    """How many taps of a window meet an element of x: the mean over an axis.
+
+    There is taken to be as much padding behind as in front.
+    """
+    windows = given.windows
+    taps, stride, pad = windows.kernel[axis], windows.strides[axis], windows.pads[axis]
+    return _mean_taps(outputs, taps, stride, windows.dilations[axis], pad, given.spread[axis])
+
+
+@cache
+def _mean_taps(outputs: int, taps: int, stride: int, dilation: int, pad: int, spread: int) -> float:
+    last = (outputs - 1) * stride + (taps - 1) * dilation - 2 * pad
+    places = np.arange(outputs)[:, None] * stride + np.arange(taps) * dilation - pad
+    return float(np.count_nonzero((places >= 0) & (places <= last) & (places % spread == 0)) / outputs)
 
 
 _KERNEL = Kernel("tilewright_conv_halves", ConvHalves, _cycles, ring_axes=frozenset({HEIGHT}), likes=CONVOLUTION_ORDER)
