@@ -4,9 +4,9 @@
     python benchmarks/cluster.py predict --corpus FOLDER
     python benchmarks/cluster.py overlap --corpus FOLDER [--only TEXT]
     python benchmarks/cluster.py networks --corpus FOLDER [--only TEXT]
-    python benchmarks/cluster.py layers --corpus FOLDER [--only TEXT] [--further | --floats]
+    python benchmarks/cluster.py layers --corpus FOLDER [--only TEXT] [--further | --floats | --lite]
 
-``calibrate`` measures the micro-benchmarks of micro_models.py, micro_shapes.py and micro_floats.py with
+``calibrate`` measures the micro-benchmarks of micro_models.py, micro_shapes.py, micro_floats.py and micro_lite.py with
 one core and with eight, and writes the platform file (the shipped one) with the constants that fit.
 ``predict`` compares the predicted cycles of six networks with those of a whole inference, and
 ``overlap`` each double-buffered layer with builds without its copies and without its kernels, and
@@ -15,7 +15,8 @@ the other with their kernels. ``networks`` prints the multiply-accumulates per c
 networks, first inference, in a large and in a small l1, beside what they are to reach: those that are
 computed, and those of the model as written, of which channels that are always constant are left out.
 ``layers`` compares the predicted cycles of each layer of them that takes much of the time with a profile, with
-``--further`` those of other quantised networks of the corpus, with ``--floats`` those of float32.
+``--further`` those of other quantised networks of the corpus, with ``--floats`` those of float32, with ``--lite``
+those of .tflite files.
 The exit status is 1 where a limit below is missed. Needs GVSoC (GVSOC_INSTALL_DIR), tilewright's
 environment, CMake, Ninja and riscv64-unknown-elf-gcc.
 """
@@ -34,8 +35,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cluster_networks import FLOAT_NETWORKS, FLOAT_SIZES, FURTHER, IN_EXTERNAL_RAM, JUDGED, NETWORKS, SIZES
+from cluster_networks import ASKED_FOR, IN_EXTERNAL_RAM, JUDGED, NETWORKS, SIZES
 from micro_floats import FLOATS
+from micro_lite import LITE, write_lite
 from micro_models import MODELS, write_models
 from micro_shapes import SHAPES
 from tilewright.catalogue.macs import macs_of_nodes
@@ -55,7 +57,7 @@ WAYS = {
     "simd": ((1, L1), (8, L1), (8, SMALL_L1), (8, LARGE_L1)),
 }
 """By family: the cores and the bytes of l1 with which micro-benchmarks are measured."""
-ROOMY = ("rows", *FLOATS)
+ROOMY = ("rows", *FLOATS, *LITE)
 """Micro-benchmarks whose layers the smallest l1 does not hold."""
 SHIPPED = "shipped"
 
@@ -89,6 +91,12 @@ class Case:
     family: str = SHIPPED
 
     @property
+    def model(self) -> Path:
+        """The file of the network."""
+        lite = self.folder / "model.tflite"
+        return lite if lite.exists() else self.folder / "network.onnx"
+
+    @property
     def target(self) -> str:
         run = "p" if self.profile else "w"
         sizes = (self.l1, self.l2) if self.l2 else (self.l1,)
@@ -109,6 +117,7 @@ def main() -> int:
     others = parser.add_mutually_exclusive_group()
     others.add_argument("--further", action="store_true", help="for layers: other networks than those that are judged")
     others.add_argument("--floats", action="store_true", help="for layers: networks of float32")
+    others.add_argument("--lite", action="store_true", help="for layers: networks that are .tflite files")
     parser.add_argument("--output", type=Path, default=PLATFORM, help="platform file that calibrate writes")
     parsed = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -125,7 +134,8 @@ def main() -> int:
 
 
 def calibrate(build: Path, output: Path) -> int:
-    small = write_models(build / "models", {**MODELS, **SHAPES, **FLOATS})
+    models = build / "models"
+    small = [*write_models(models, {**MODELS, **SHAPES, **FLOATS}), *write_lite(models)]
     cases = [
         Case(folder, cores, l1, family=family)
         for folder in small
@@ -198,8 +208,9 @@ def element_types(folder: Path) -> dict[str, str]:
 
 def judged_layers(parsed: argparse.Namespace) -> list[Case]:
     """The networks and sizes of l1 that the command line asks for."""
-    names = FURTHER if parsed.further else FLOAT_NETWORKS if parsed.floats else NETWORKS
-    sizes = FLOAT_SIZES if parsed.floats else SIZES
+    names, sizes = next(
+        (networks for option, networks in ASKED_FOR.items() if getattr(parsed, option)), (NETWORKS, SIZES)
+    )
     known = [(name, l1, 0) for name in names for l1 in sizes]
     known += [(name, *pools) for name, pools in IN_EXTERNAL_RAM.items()] if parsed.further else []
     return [Case(parsed.corpus / name, 8, l1, l2, "auto") for name, l1, l2 in known if parsed.only in name]
@@ -361,7 +372,7 @@ def project(cases: Iterable[Case], folder: Path) -> Iterable[str]:
         given = case.folder / "options.toml"
         options = f' OPTIONS "{given}")' if given.exists() else ")"
         yield (
-            f'tilewright_add_model({case.target} MODEL "{case.folder}/network.onnx" NAME net POOLS l1={case.l1}'
+            f'tilewright_add_model({case.target} MODEL "{case.model}" NAME net POOLS l1={case.l1}'
             f"{f' l2={case.l2}' if case.l2 else ''}"
             f' PLATFORM "{folder}/{case.family}{case.cores}.toml" BUFFERING {case.buffering}'
             f"{' PROFILE' if case.profile else ''}{f' TYPES {listed}' if listed else ''}{options}"

@@ -46,3 +46,15 @@ FLOAT_NETWORKS = (
 
 FLOAT_SIZES = (56_000, 16_000)
 """Bytes of l1 for them: their kernels need larger stacks beside it."""
+
+LITE_NETWORKS = (
+    *(f"tflite/{name}_int8" for name in ("kws", "ic", "ad", "cnn_s_kws", "fingerprint", "person_detect", "rps")),
+    *(f"tflite/{name}_int8" for name in ("mnist_lstm", "te_lenet", "te_vww80", "hello_world")),
+    *(f"tflite/{name}" for name in ("ad_hybrid", "kws_hybrid", "ad_fullint_floatio", "ic_f32", "hello_world_f32")),
+    *(f"tflite/op16_{name}" for name in ("conv0", "conv10", "tconv1", "add0", "sub0", "leaky0", "quant_i16_i32")),
+    *(f"tflite/{name}" for name in ("mbv1_025_128_uint8", "okay_nabu_v2_stream", "keyword_scrambled_svdf8")),
+)
+"""Networks that are .tflite files, whose predictions are shown with ``--lite``."""
+
+ASKED_FOR = {"further": (FURTHER, SIZES), "floats": (FLOAT_NETWORKS, FLOAT_SIZES), "lite": (LITE_NETWORKS, (56_000,))}
+"""By option of the command line: networks on whose layers predictions are judged, and bytes of l1."""

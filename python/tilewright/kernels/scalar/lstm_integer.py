@@ -111,7 +111,7 @@ def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
     return {"gates": 3 * choice.nest.dimension("g").extent}
 
 
-_KERNEL = Kernel("tilewright_lstm_integer", LstmInteger, per_point(6.0), scratch=_scratch)
+_KERNEL = Kernel("tilewright_lstm_integer", LstmInteger, per_point(10.35), scratch=_scratch)
 _HALVES = Kernel("tilewright_lstm_halves", LstmInteger, per_point(16.0), scratch=_scratch)
 
 DECLARATION = Declaration(operators={"LstmInteger": choices}, kernels=(_KERNEL, _HALVES))

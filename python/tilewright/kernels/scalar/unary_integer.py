@@ -32,7 +32,7 @@ from tilewright.kernels.kernel import (
     elementwise_over_tensors,
     scratch_for_parts,
 )
-from tilewright.kernels.requantization import ROW_WORDS, Limits, Rule, finish_of
+from tilewright.kernels.requantization import ROW_WORDS, WIDE_RULES, Limits, Rule, finish_of
 from tilewright.operators import elementwise
 from tilewright.operators.nest import Dimension, Iteration, along, whole
 from tilewright.operators.quantization import RequantizeAttributes, lookup_nest
@@ -84,6 +84,9 @@ _LOOKUPS = {
 """The kernels by bytes of an element of y."""
 
 _REQUANTIZE = Kernel("tilewright_requantize", Requantize, per_element(20.0), elementwise_over_tensors)
+_REQUANTIZE_WIDE = replace(_REQUANTIZE, cycles=per_element(28.8))
+"""The same for results of 16 and 32 bits."""
+
 _SOFTMAX_CYCLES = 450.0
 _SOFTMAX = Kernel("tilewright_softmax_integer", SoftmaxInteger, per_element(_SOFTMAX_CYCLES))
 _INT32_MAX = (1 << 31) - 1
@@ -134,7 +137,7 @@ def requantize(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         flat_choice(
             node,
             graph,
-            kernel=_REQUANTIZE,
+            kernel=_REQUANTIZE_WIDE if finish.rule in WIDE_RULES.values() else _REQUANTIZE,
             called=f"tilewright_requantize_{finish.rule.value}",
             sources=REQUANTIZE_SOURCES,
             nest=nest,
