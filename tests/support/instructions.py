@@ -86,8 +86,9 @@ class Example:
 
 
 def macros() -> str:
-    """The macros by which the kernels write instructions of Xpulpv2, out of their source."""
-    text = (runtime_dir() / "kernels" / "xpulpv2_block.c").read_text(encoding="utf-8")
+    """The macros by which the kernels write instructions of Xpulpv2, out of their header."""
+    header = runtime_dir() / "include" / "tilewright" / "kernels" / "xpulpv2_instructions.h"
+    text = header.read_text(encoding="utf-8")
     found = re.findall(r"\"\.macro tilewright_(?:p_|lp_|dots).*?\"\.endm\\n\"", text, re.DOTALL)
     lines = [line for macro in found for line in re.findall(r"\"((?:[^\"\\]|\\.)*)\"", macro)]
     return "".join(line.replace(r"\\", "\\").replace(r"\n", "\n") for line in lines)

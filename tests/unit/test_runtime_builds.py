@@ -29,6 +29,7 @@ MACROS_ONLY = {
     "layout.h",
     "section.h",
     "symbol.h",
+    "xpulpv2_instructions.h",
     "map_rows.h",
     "reducer.h",
     "line_cumulative.h",
