@@ -31,6 +31,16 @@ QUANTISED = (
     "deeploy/Models/MLPerf/ImageClassification",
 )
 FLOATS = ("onnx/kws_f32", "onnx/ic_f32", "onnx/ad_f32")
+LITE = (
+    *(
+        f"tflite/{name}_int8"
+        for name in ("kws", "ic", "ad", "cnn_s_kws", "person_detect", "rps", "te_vww80", "te_lenet")
+    ),
+    *(
+        f"tflite/{name}"
+        for name in ("mnist_lstm_int8", "ad_fullint_floatio", "op16_conv0", "op16_conv10", "op16_tconv1")
+    ),
+)
 SIZES = (65_536, 16_000, 8_000)
 
 
@@ -44,13 +54,13 @@ class Board:
 
 
 BOARDS = {
-    "qemu-virt-rv32-single": Board(TOOLCHAIN),
+    "qemu-virt-rv32-single": Board(TOOLCHAIN, (*QUANTISED, *LITE)),
     "qemu-virt-rv32": Board(TOOLCHAIN, (*QUANTISED, "onnx/mcunet_vww1_80_int8", "onnx/mbv2_035_144_int8"), SIZES),
     "qemu-virt-rv32-l3": Board(TOOLCHAIN, sizes=SIZES[1:]),
     "qemu-virt-rv32f-single": Board(TOOLCHAIN, FLOATS),
     "qemu-virt-rv32f": Board(TOOLCHAIN, FLOATS, SIZES),
     "rv32-rvv": Board(TOOLCHAIN),
-    "mps2-an385-single": Board(ARM_TOOLCHAIN),
+    "mps2-an385-single": Board(ARM_TOOLCHAIN, (*QUANTISED, *LITE[:3])),
     "mps2-an385": Board(ARM_TOOLCHAIN, sizes=SIZES),
     "cortex-m0": Board(ARM_TOOLCHAIN),
     "cortex-m4": Board(ARM_TOOLCHAIN),
@@ -69,8 +79,13 @@ class Case:
     l1: int
 
     @property
+    def network(self) -> str:
+        """The network's name; some are in the corpus as ONNX and as .tflite."""
+        return f"{self.folder.name}{'.tflite' * (self.folder / 'model.tflite').exists()}"
+
+    @property
     def target(self) -> str:
-        return re.sub(r"\W+", "_", f"{self.platform}_{self.folder.name}_{self.l1}")
+        return re.sub(r"\W+", "_", f"{self.platform}_{self.network}_{self.l1}")
 
     @property
     def entry(self) -> str:
@@ -159,7 +174,7 @@ def row(case: Case, item: Measured) -> str:
     mark = "" if item.is_close else "missed" if item.passed else "wrong output"
     size = f"{case.l1:,}" if case.l1 else ""
     error = f"{100 * item.error:+.1f} %".replace("-", "\N{MINUS SIGN}")
-    cells = (case.platform, case.folder.name, size, f"{item.predicted:,}", f"{item.counted:,}", error, mark)
+    cells = (case.platform, case.network, size, f"{item.predicted:,}", f"{item.counted:,}", error, mark)
     return f"| {' | '.join(cells)} |"
 
 
