@@ -38,6 +38,17 @@ class Single:
     only: tuple[int, ...]
 
 
+@dataclass(slots=True)
+class Counter:
+    name: str
+    count: int = dataclasses.field(init=False)
+    seen: list[int] = dataclasses.field(default_factory=list, init=False)
+    step: int = 1
+
+    def __post_init__(self) -> None:
+        self.count = 10 * self.step
+
+
 @dataclass(frozen=True, slots=True)
 class EqualByName:
     name: str
@@ -78,6 +89,18 @@ def test_methods_of_the_class_stay() -> None:
     assert EqualByName("a", 1) == EqualByName("a", 2)
     assert hash(EqualByName("a", 1)) == hash("a")
     assert repr(EqualByName("a", 1)) == "a"
+
+
+def test_classes_that_change_have_fields_beside_the_parameters() -> None:
+    counter = Counter("a", step=2)
+    counter.count += 1
+    assert (counter.count, counter.seen) == (21, [])
+    assert counter == copy.copy(counter) != Counter("a", 2)
+    assert repr(counter) == "Counter(name='a', count=21, seen=[], step=2)"
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(counter)
+    with pytest.raises(AttributeError):
+        counter.other = 1  # type: ignore[attr-defined]
 
 
 def test_text_shows_the_fields() -> None:
@@ -126,12 +149,14 @@ def test_missing_arguments_are_named() -> None:
 
 
 def eager(text: str) -> bool:
-    """Whether a module decorates classes as frozen, with slots, by the decorator of the standard library."""
+    """Whether a module decorates classes with slots by the decorator of the standard library."""
     imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
     standard = any(
         node.module == "dataclasses" and "dataclass" in {name.name for name in node.names} for node in imports
     )
-    return standard and "\n@dataclass(frozen=True, slots=True)\n" in text
+    return standard and any(
+        f"\n@dataclass({options})\n" in text for options in ("frozen=True, slots=True", "slots=True")
+    )
 
 
 def test_modules_of_the_planner_take_this_decorator() -> None:

@@ -6,11 +6,12 @@ Interval arithmetic on arrays, written from the docstring of ``plan.AxisRange``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.check.expand import Digits, Site
 from tilewright.plan import AxisRange, Iteration, Kernel, Operand
 

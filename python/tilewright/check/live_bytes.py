@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.check.expand import Event, Expansion, Site, flatten, operands_of, scratch_of
 from tilewright.check.guarded import check_between
 from tilewright.check.names import Facts

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import itemgetter
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.firmware.disassembly import Instruction
 from tilewright.firmware.rv32_steps import REGISTERS, Registers, Word
 

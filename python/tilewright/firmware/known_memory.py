@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Union
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.firmware.image import Image
 from tilewright.firmware.rv32_steps import MASK, Word
 

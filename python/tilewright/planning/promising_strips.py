@@ -10,9 +10,9 @@ After:   layers 0 ... 12 in 4 strips: 16,048 bytes, 11 % more cycles; in 3 strip
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.fusion.cover import Cover, front
 from tilewright.fusion.homes_alive import aligned
 from tilewright.fusion.intervals import CALL_CYCLES, Interval, Layers

@@ -7,9 +7,10 @@ and with one byte less the model does not.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.base.errors import TilewrightError, does_not_fit
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.placement.items import DoesNotFit
 from tilewright.plan import RelationKind
 from tilewright.plan.lifetimes import layer_at

@@ -9,8 +9,9 @@ After:   x -> Reshape -> [1, 6, 128, 1] -> conv, kernel (3, 1) -> [1, 8, 128, 1]
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from tilewright.base.lazy_dataclass import dataclass
 from tilewright.catalogue.operators import declared
 from tilewright.graph import Graph, Node, Tensor, constant, identity_order
 from tilewright.graph.edit import make_node, untaken, with_attributes

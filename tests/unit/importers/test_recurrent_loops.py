@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from support.onnx_models import imported, operators, outputs_of, runtime_outputs
-from tilewright.importers.onnx import control
+from tilewright.importers.onnx import recurrent_loops
 from tilewright.rewrites.passes import optimise
 
 STEPS, INPUTS, UNITS = 5, 3, 4
@@ -259,7 +259,7 @@ def test_finding_out_takes_none_of_the_bytes_for_constants(tmp_path, monkeypatch
         attempts.append((found, before - build.computed_bytes))
         return found
 
-    became_recurrent = control.became_recurrent
-    monkeypatch.setattr(control, "became_recurrent", attempt)
+    became_recurrent = recurrent_loops.became_recurrent
+    monkeypatch.setattr(recurrent_loops, "became_recurrent", attempt)
     imported(tmp_path, model_of("rnn", change=replaced("new_h", "Sin")))
     assert attempts == [(False, 0)]

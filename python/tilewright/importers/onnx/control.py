@@ -19,7 +19,6 @@ import numpy as np
 
 from tilewright.graph import Array
 from tilewright.importers.construction import Construction, Unsupported
-from tilewright.importers.onnx.recurrent_loops import became_recurrent
 from tilewright.importers.onnx.remedies import to_freeze
 from tilewright.importers.onnx.source import SourceGraph, SourceNode
 
@@ -138,6 +137,8 @@ def _if(control: _Control) -> None:
 
 def _loop(control: _Control) -> None:
     """Becomes RNN, GRU or LSTM, or its body once for each iteration. Their number is known at compile time."""
+    from tilewright.importers.onnx.recurrent_loops import became_recurrent  # five modules that few models need
+
     if became_recurrent(control.node, control.build, control.visit):
         return
     body = control.body("body")
