@@ -72,21 +72,21 @@ else:
 
     def _compiled_init(cls):
         """``__init__`` with the fields as parameters, which are set by the descriptors of their slots."""
-        parameters, lines, known = ["self"], [], {"_MISSING": dataclasses.MISSING}
+        parameters, lines, known = ["self"], [], {}
         for field in dataclasses.fields(cls):
-            name, value, default = field.name, field.name, ""
+            name, value = field.name, field.name
             known[f"_set_{name}"] = getattr(cls, name).__set__
-            if field.default is not dataclasses.MISSING:
-                known[f"_default_{name}"] = field.default
-                default = f"=_default_{name}"
-            elif field.default_factory is not dataclasses.MISSING:
-                known[f"_factory_{name}"] = field.default_factory
-                default, value = "=_MISSING", f"_factory_{name}() if {name} is _MISSING else {name}"
+            known[f"_default_{name}"], known[f"_made_{name}"] = field.default, field.default_factory
+            is_made = field.default_factory is not dataclasses.MISSING
+            if is_made:
+                value = f"_made_{name}() if {name} is _default_{name} else {name}"
+            has_default = is_made or field.default is not dataclasses.MISSING
             if field.init:
-                parameters.append(name + default)
+                parameters.append(f"{name}=_default_{name}" if has_default else name)
+            elif has_default:
+                lines.append(f"{name} = _default_{name}")
+            if field.init or has_default:
                 lines.append(f"_set_{name}(self, {value})")
-            elif default:
-                lines.append(f"_set_{name}(self, {default[1:] if value == name else f'_factory_{name}()'})")
         if hasattr(cls, "__post_init__"):
             lines.append("self.__post_init__()")
         exec(f"def __init__({', '.join(parameters)}):\n " + "\n ".join(lines or ["pass"]), known)
