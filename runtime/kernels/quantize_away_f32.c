@@ -5,32 +5,16 @@
 #include "tilewright/kernels/quantize_math.h"
 
 /* clip(x / scale, rounded half away from zero, + zero point); NaN becomes the zero point. */
-static int32_t quantized(float x, const struct tilewright_quantize_f32_attributes *attributes)
-{
-    const int32_t zero_point = attributes->zero_point;
-    const float real =
-        tilewright_clamp(x / attributes->scale, (float)(attributes->minimum - zero_point),
-                         (float)(attributes->maximum - zero_point));
-    int32_t whole;
-    float rest;
-    if (real != real) {
-        return zero_point;
-    }
-    whole = (int32_t)real;
-    /* The difference is exact: both are multiples of the last place of `real`, and it is below 1.
-     */
-    rest = real - (float)whole;
-    return whole + (rest >= 0.5f) - (rest <= -0.5f) + zero_point;
-}
-
 static void row(uint8_t *const *at, const int32_t *stride, int32_t count, const void *context)
 {
     const struct tilewright_quantize_f32_attributes *attributes = context;
     const uint8_t *x = at[0];
     uint8_t *y = at[1];
+    const struct tilewright_quantizer quantizer = tilewright_quantizer_of(
+        attributes->scale, attributes->zero_point, attributes->minimum, attributes->maximum);
     for (int32_t i = 0; i < count; i++) {
         tilewright_store_integer(y, attributes->element_bytes,
-                                 quantized(tilewright_load_f32(x), attributes));
+                                 tilewright_quantize_away(&quantizer, tilewright_load_f32(x)));
         x += stride[0];
         y += stride[1];
     }

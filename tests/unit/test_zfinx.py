@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -193,6 +194,23 @@ static uint32_t drawn(void)
     return state >> 8;
 }
 
+/* The nearest integer of a quotient, halves away from zero, + zero point, within int8. */
+static int32_t away(float ratio, int32_t zero_point)
+{
+    if (ratio != ratio) {
+        return zero_point;
+    }
+    if (ratio < (float)(-128 - zero_point)) {
+        return -128;
+    }
+    if (ratio > (float)(127 - zero_point)) {
+        return 127;
+    }
+    const int32_t whole = (int32_t)ratio;
+    const float rest = ratio - (float)whole;
+    return whole + (rest >= 0.5f) - (rest <= -0.5f) + zero_point;
+}
+
 static float number(uint32_t bits)
 {
     const union {
@@ -217,6 +235,8 @@ int main(void)
         for (uint32_t k = 0; k < sizeof xs / sizeof xs[0]; k++) {
             differing += tilewright_quantize(&quantizer, xs[k]) !=
                          tilewright_quantized(xs[k], scale, zero_point, -128, 127);
+            differing += tilewright_quantize_away(&quantizer, xs[k]) !=
+                         away(xs[k] / scale, zero_point);
         }
     }
     printf("%u\n", differing);
@@ -237,6 +257,24 @@ def differing(folder: Path, text: str = QUANTIZING) -> int:
 @needs_interpreter
 def test_corrected_quotients_are_those_of_divisions(tmp_path: Path) -> None:
     assert differing(tmp_path) == 0
+
+
+@pytest.mark.parametrize(("spoilt", "is_same"), [("+ (1u << (shift - 1))", False), ("", True)])
+def test_integers_are_rounded_to_by_the_bits_where_the_core_has_no_floats(
+    spoilt: str, is_same: bool, tmp_path: Path
+) -> None:
+    """A build for size has no fast floats: it rounds as soft float does."""
+    (tmp_path / "main.c").write_text(QUANTIZING, encoding="utf-8")
+    header = tmp_path / "tilewright" / "kernels" / "float_math.h"
+    header.parent.mkdir(parents=True)
+    text = (runtime_dir() / "include/tilewright/kernels/float_math.h").read_text(encoding="utf-8")
+    assert spoilt in text
+    header.write_text(text.replace(spoilt, "") if spoilt else text, encoding="utf-8")
+    program = tmp_path / "main"
+    command = ["gcc", "-std=c11", "-Os", f"-I{tmp_path}", f"-I{runtime_dir() / 'include'}", str(tmp_path / "main.c")]
+    subprocess.run([*command, "-lm", "-o", str(program)], check=True)
+    done = subprocess.run([str(program)], check=True, capture_output=True, text=True)
+    assert (int(done.stdout) == 0) is is_same
 
 
 @needs_interpreter

@@ -116,6 +116,20 @@ TILEWRIGHT_INLINE int32_t tilewright_float_nearest(float x)
     int32_t whole;
 #if defined(__riscv_flen)
     __asm__("fcvt.w.s %0, %1, rne" : "=r"(whole) : "f"(x));
+#elif !TILEWRIGHT_FAST_FLOATS
+    const union {
+        float number;
+        uint32_t word;
+    } value = {x};
+    const int32_t shift = 150 - (int32_t)(value.word >> 23 & 255u);
+    if (shift > 24) {
+        return 0;
+    }
+    /* Library functions would take the bits apart five times. */
+    const uint32_t digits = (value.word & 0x7fffffu) | 0x800000u;
+    const uint32_t odd = digits >> shift & 1u;
+    whole = (int32_t)((digits + (1u << (shift - 1)) - 1u + odd) >> shift);
+    whole = value.word >> 31 != 0u ? -whole : whole;
 #else
     float rest;
     whole = (int32_t)x;
@@ -141,6 +155,30 @@ TILEWRIGHT_INLINE float tilewright_multiply_add(float a, float b, float c)
 }
 
 #endif
+
+/* The nearest integer of a number between -2^22 and 2^22; of two, the one further from zero.
+ * Without an instruction for it by the bits of x, which library functions would take apart five
+ * times. */
+TILEWRIGHT_INLINE int32_t tilewright_float_away(float x)
+{
+#if defined(__riscv_flen)
+    int32_t whole;
+    __asm__("fcvt.w.s %0, %1, rmm" : "=r"(whole) : "f"(x));
+    return whole;
+#else
+    const union {
+        float number;
+        uint32_t word;
+    } value = {x};
+    const int32_t shift = 150 - (int32_t)(value.word >> 23 & 255u);
+    if (shift > 24) {
+        return 0;
+    }
+    const uint32_t digits = (value.word & 0x7fffffu) | 0x800000u;
+    const int32_t whole = (int32_t)((digits + (1u << (shift - 1))) >> shift);
+    return value.word >> 31 != 0u ? -whole : whole;
+#endif
+}
 
 /* max(x, minimum); NaN stays NaN. */
 TILEWRIGHT_INLINE float tilewright_raise(float x, float minimum)

@@ -70,31 +70,50 @@ tilewright_quantizer_of(float scale, int32_t zero_point, int32_t minimum, int32_
     return quantizer;
 }
 
-/* tilewright_quantized(x, scale, zero_point, minimum, maximum). Cores that share a divider wait for
- * it longer than the products take by which a quotient is corrected: it is that of a division
- * (P. Markstein, Computation of elementary functions on the IBM RISC System/6000 processor, 1990,
- * theorem 8.2), since the reciprocal is rounded to the nearest and the first correction leaves less
- * than a last place. */
-TILEWRIGHT_INLINE int32_t tilewright_quantize(const struct tilewright_quantizer *quantizer, float x)
+/* x / scale, clamped so that its nearest integer and the zero point are in range; NaN stays NaN.
+ * Cores that share a divider wait for it longer than the products take by which a quotient is
+ * corrected: it is that of a division (P. Markstein, Computation of elementary functions on the IBM
+ * RISC System/6000 processor, 1990, theorem 8.2), since the reciprocal is rounded to the nearest
+ * and the first correction leaves less than a last place. */
+TILEWRIGHT_INLINE float tilewright_ratio(const struct tilewright_quantizer *quantizer, float x)
 {
 #if TILEWRIGHT_ZFINX
-    if (!tilewright_float_less(0.0f, quantizer->reciprocal)) {
-        return tilewright_quantized(x, quantizer->scale, quantizer->zero_point, quantizer->minimum,
-                                    quantizer->maximum);
+    if (tilewright_float_less(0.0f, quantizer->reciprocal)) {
+        const float inside = tilewright_clamp(x, quantizer->lowest, quantizer->highest);
+        float ratio = tilewright_float_multiply(inside, quantizer->reciprocal);
+        TILEWRIGHT_UNROLL_4
+        for (int32_t i = 0; i < 2; i++) {
+            const float left = tilewright_multiply_add(-ratio, quantizer->scale, inside);
+            ratio = tilewright_multiply_add(left, quantizer->reciprocal, ratio);
+        }
+        return ratio;
     }
-    const float inside = tilewright_clamp(x, quantizer->lowest, quantizer->highest);
-    float ratio = tilewright_float_multiply(inside, quantizer->reciprocal);
-    TILEWRIGHT_UNROLL_4
-    for (int32_t i = 0; i < 2; i++) {
-        const float left = tilewright_multiply_add(-ratio, quantizer->scale, inside);
-        ratio = tilewright_multiply_add(left, quantizer->reciprocal, ratio);
-    }
+#endif
+    return tilewright_clamp(tilewright_float_divide(x, quantizer->scale),
+                            tilewright_float_from(quantizer->minimum - quantizer->zero_point),
+                            tilewright_float_from(quantizer->maximum - quantizer->zero_point));
+}
+
+/* tilewright_quantized(x, scale, zero_point, minimum, maximum). */
+TILEWRIGHT_INLINE int32_t tilewright_quantize(const struct tilewright_quantizer *quantizer, float x)
+{
+#if TILEWRIGHT_ZFINX || !TILEWRIGHT_FAST_FLOATS
+    const float ratio = tilewright_ratio(quantizer, x);
     return tilewright_float_is_nan(ratio) ? quantizer->zero_point
                                           : tilewright_float_nearest(ratio) + quantizer->zero_point;
 #else
     return tilewright_quantized(x, quantizer->scale, quantizer->zero_point, quantizer->minimum,
                                 quantizer->maximum);
 #endif
+}
+
+/* The same with halves rounded away from zero; NaN becomes the zero point. */
+TILEWRIGHT_INLINE int32_t tilewright_quantize_away(const struct tilewright_quantizer *quantizer,
+                                                   float x)
+{
+    const float ratio = tilewright_ratio(quantizer, x);
+    return tilewright_float_is_nan(ratio) ? quantizer->zero_point
+                                          : tilewright_float_away(ratio) + quantizer->zero_point;
 }
 
 /* The walk's operand for a packed constant with one element of 4 bytes for each index of `axis`. */
