@@ -29,6 +29,24 @@ extern "C" {
 #define TILEWRIGHT_FAST_FLOATS 0
 #endif
 
+/* The nearest integer of a number between -2^22 and 2^22 by its bits, which library functions would
+ * take apart five times; of two, the even one where `even` is 1, else the one further from zero. */
+TILEWRIGHT_INLINE int32_t tilewright_rounded_bits(float x, const uint32_t even)
+{
+    const union {
+        float number;
+        uint32_t word;
+    } value = {x};
+    const int32_t shift = 150 - (int32_t)(value.word >> 23 & 255u);
+    if (shift > 24) {
+        return 0;
+    }
+    const uint32_t digits = (value.word & 0x7fffffu) | 0x800000u;
+    const uint32_t down = even & ~(digits >> shift);
+    const int32_t whole = (int32_t)((digits + (1u << (shift - 1)) - down) >> shift);
+    return value.word >> 31 != 0u ? -whole : whole;
+}
+
 #if !TILEWRIGHT_ZFINX
 
 TILEWRIGHT_INLINE float tilewright_float_add(float a, float b)
@@ -117,19 +135,7 @@ TILEWRIGHT_INLINE int32_t tilewright_float_nearest(float x)
 #if defined(__riscv_flen)
     __asm__("fcvt.w.s %0, %1, rne" : "=r"(whole) : "f"(x));
 #elif !TILEWRIGHT_FAST_FLOATS
-    const union {
-        float number;
-        uint32_t word;
-    } value = {x};
-    const int32_t shift = 150 - (int32_t)(value.word >> 23 & 255u);
-    if (shift > 24) {
-        return 0;
-    }
-    /* Library functions would take the bits apart five times. */
-    const uint32_t digits = (value.word & 0x7fffffu) | 0x800000u;
-    const uint32_t odd = digits >> shift & 1u;
-    whole = (int32_t)((digits + (1u << (shift - 1)) - 1u + odd) >> shift);
-    whole = value.word >> 31 != 0u ? -whole : whole;
+    whole = tilewright_rounded_bits(x, 1);
 #else
     float rest;
     whole = (int32_t)x;
@@ -156,9 +162,7 @@ TILEWRIGHT_INLINE float tilewright_multiply_add(float a, float b, float c)
 
 #endif
 
-/* The nearest integer of a number between -2^22 and 2^22; of two, the one further from zero.
- * Without an instruction for it by the bits of x, which library functions would take apart five
- * times. */
+/* The nearest integer of a number between -2^22 and 2^22; of two, the one further from zero. */
 TILEWRIGHT_INLINE int32_t tilewright_float_away(float x)
 {
 #if defined(__riscv_flen)
@@ -166,17 +170,7 @@ TILEWRIGHT_INLINE int32_t tilewright_float_away(float x)
     __asm__("fcvt.w.s %0, %1, rmm" : "=r"(whole) : "f"(x));
     return whole;
 #else
-    const union {
-        float number;
-        uint32_t word;
-    } value = {x};
-    const int32_t shift = 150 - (int32_t)(value.word >> 23 & 255u);
-    if (shift > 24) {
-        return 0;
-    }
-    const uint32_t digits = (value.word & 0x7fffffu) | 0x800000u;
-    const int32_t whole = (int32_t)((digits + (1u << (shift - 1))) >> shift);
-    return value.word >> 31 != 0u ? -whole : whole;
+    return tilewright_rounded_bits(x, 0);
 #endif
 }
 

@@ -97,14 +97,9 @@ TILEWRIGHT_INLINE float tilewright_ratio(const struct tilewright_quantizer *quan
 /* tilewright_quantized(x, scale, zero_point, minimum, maximum). */
 TILEWRIGHT_INLINE int32_t tilewright_quantize(const struct tilewright_quantizer *quantizer, float x)
 {
-#if TILEWRIGHT_ZFINX || !TILEWRIGHT_FAST_FLOATS
     const float ratio = tilewright_ratio(quantizer, x);
     return tilewright_float_is_nan(ratio) ? quantizer->zero_point
                                           : tilewright_float_nearest(ratio) + quantizer->zero_point;
-#else
-    return tilewright_quantized(x, quantizer->scale, quantizer->zero_point, quantizer->minimum,
-                                quantizer->maximum);
-#endif
 }
 
 /* The same with halves rounded away from zero; NaN becomes the zero point. */
