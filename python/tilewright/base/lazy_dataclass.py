@@ -17,6 +17,9 @@ else:
     import dataclasses
     from operator import attrgetter
 
+    _with_fields = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)
+    """Gives a class its fields and slots, and compiles no method."""
+
     def dataclass(cls=None, /, **options):
         """Decorate a class as ``dataclasses.dataclass`` does, with the same arguments."""
         if options == {"frozen": True, "slots": True}:
@@ -26,17 +29,17 @@ else:
         return dataclasses.dataclass(cls, **options)
 
     def _frozen(cls):
-        made = _made(_with_slots(cls), (__repr__, __eq__, __setattr__, __delattr__, __getstate__, __setstate__))
+        made = _made(_with_frozen_fields(cls), (__repr__, __eq__, __setattr__, __delattr__, __getstate__, __setstate__))
         # Python itself writes the entry None for a class that defines __eq__.
         if made.__dict__.get("__hash__") is None:
             made.__hash__ = __hash__
         return made
 
     def _changeable(cls):
-        made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(cls)
-        if "__eq__" not in made.__dict__:
+        made = _made(_with_fields(cls), (__repr__, __eq__))
+        if "__hash__" not in made.__dict__:
             made.__hash__ = None
-        return _made(made, (__repr__, __eq__))
+        return made
 
     def _made(made, methods):
         """The class with these methods, but for those that it defines itself."""
@@ -47,16 +50,16 @@ else:
         made._compared = _values_of([field.name for field in dataclasses.fields(made) if field.compare])
         return made
 
-    def _with_slots(cls):
-        """The class with its fields and slots, by the standard decorator, which is to compile no method.
+    def _with_frozen_fields(cls):
+        """``_with_fields`` of a class that is to be frozen.
 
-        It compiles two for a class that is frozen, and refuses one that is not below classes that are. So no class is
-        called frozen while it works, and all are afterwards: it may derive frozen classes from them.
+        The standard decorator compiles two methods for such a class, and refuses one that is not below classes that
+        are. So no class is called frozen while it works, and all are afterwards: it may derive frozen ones from them.
         """
         bases = [base.__dataclass_params__ for base in cls.__mro__ if "__dataclass_params__" in base.__dict__]
         for parameters in bases:
             parameters.frozen = False
-        made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(cls)
+        made = _with_fields(cls)
         for parameters in (*bases, made.__dataclass_params__):
             parameters.frozen = True
         return made
