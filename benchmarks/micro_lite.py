@@ -14,7 +14,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from support.lite_models import Step, Value, lite_model
 
 _SCALE = 0.05
-_STORED = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
 
 
 class LiteChain:
@@ -73,27 +72,29 @@ class LiteChain:
         listed = tuple(float(np.float32(unit * scale)) for scale in scales)
         return Value((channels,), stored, listed, (0,) * len(listed), data)
 
-    def conv(self, outputs: int, kernel: int, stride: int = 1, activation: str = "NONE") -> LiteChain:
+    def conv(self, outputs: int, kernel: int, stride: int = 1) -> LiteChain:
         """CONV_2D that keeps the extents, but for the stride."""
-        batch, height, width, channels = self.shape
+        channels = self.shape[-1]
         pair = self.weights((outputs, kernel, kernel, channels), 0, kernel * kernel * channels)
-        shape = (batch, -(-height // stride), -(-width // stride), outputs)
-        options = {"padding": "SAME", "stride_w": stride, "stride_h": stride, "activation": activation}
-        return self.step("CONV_2D", (self.x, *pair), shape, **options)
+        return self._windows("CONV_2D", pair, outputs, stride)
 
-    def depthwise(self, kernel: int, stride: int = 1, activation: str = "NONE") -> LiteChain:
+    def depthwise(self, kernel: int, stride: int = 1) -> LiteChain:
         """DEPTHWISE_CONV_2D that keeps the extents, but for the stride."""
-        batch, height, width, channels = self.shape
+        channels = self.shape[-1]
         pair = self.weights((1, kernel, kernel, channels), 3, kernel * kernel)
-        shape = (batch, -(-height // stride), -(-width // stride), channels)
-        options = {"padding": "SAME", "stride_w": stride, "stride_h": stride, "activation": activation}
-        return self.step("DEPTHWISE_CONV_2D", (self.x, *pair), shape, multiplier=1, **options)
+        return self._windows("DEPTHWISE_CONV_2D", pair, channels, stride, multiplier=1)
 
-    def dense(self, outputs: int, activation: str = "NONE") -> LiteChain:
+    def _windows(self, operator: str, pair: tuple[int, int], outputs: int, stride: int, **options: object) -> LiteChain:
+        batch, height, width, _ = self.shape
+        shape = (batch, -(-height // stride), -(-width // stride), outputs)
+        given = {"padding": "SAME", "stride_w": stride, "stride_h": stride, "activation": "NONE", **options}
+        return self.step(operator, (self.x, *pair), shape, **given)
+
+    def dense(self, outputs: int) -> LiteChain:
         """FULLY_CONNECTED."""
         rows, entries = self.shape
         pair = self.weights((outputs, entries), 0, entries)
-        return self.step("FULLY_CONNECTED", (self.x, *pair), (rows, outputs), activation=activation)
+        return self.step("FULLY_CONNECTED", (self.x, *pair), (rows, outputs), activation="NONE")
 
     def joined(self, operator: str) -> LiteChain:
         """ADD, SUB or MUL of the last tensor with the one before, whose extents are the same."""
@@ -115,7 +116,8 @@ class LiteChain:
         if first.type == "float32":
             drawn: Array = self.random.normal(0, 2, first.shape).astype(np.float32)
         else:
-            drawn = self.random.integers(*_STORED[first.type], first.shape, endpoint=True).astype(first.type)
+            limits = np.iinfo(first.type)
+            drawn = self.random.integers(limits.min, limits.max, first.shape, endpoint=True).astype(first.type)
         return {"t0": drawn}, {f"t{self.x}": np.zeros(last.shape, last.type)}
 
 
