@@ -41,6 +41,7 @@ ValleySearch::ValleySearch(const Problem &problem, const CliqueCover &cover)
     const std::size_t cliques = members_.size();
     dirty_.assign(cliques, 0);
     stamp_.assign(cliques, 0);
+    score_.assign(cliques, 0.0);
     priority_.assign(n, 0.0);
     urgency_.assign(n, 0.0);
 }
@@ -217,7 +218,7 @@ bool ValleySearch::raise(int unit, Bytes offset)
         return true;
     }
     for (int s : cliques_of_[unit]) {
-        failures_[s] += 1.0 / static_cast<double>(cliques_of_[unit].size());
+        fail(s, 1.0 / static_cast<double>(cliques_of_[unit].size()));
     }
     return false;
 }
@@ -281,6 +282,7 @@ void ValleySearch::undo(const Mark &mark)
     while (floor_log_.size() > mark.floors) {
         floor_[floor_log_.back().clique] = floor_log_.back().floor;
         options_[floor_log_.back().clique] = floor_log_.back().options;
+        score_[floor_log_.back().clique] = score_of(floor_log_.back().clique);
         floor_log_.pop_back();
     }
 }

@@ -88,7 +88,8 @@ class ValleySearch
     Verdict solve(std::size_t begin, std::size_t end, bool cut);
     Verdict branch(std::size_t begin, std::size_t end);
     [[nodiscard]] int choose(std::size_t begin, std::size_t end) const;
-    [[nodiscard]] double score(int clique) const;
+    [[nodiscard]] double score_of(int clique) const;
+    void fail(int clique, double failures);
     [[nodiscard]] int fits_beside(int unit) const;
     [[nodiscard]] bool is_valley(int clique) const;
     [[nodiscard]] bool is_level(Bytes floor, int unit) const;
@@ -160,7 +161,8 @@ class ValleySearch
     std::vector<Bytes> bound_, offset_, floor_, total_;
     std::vector<int> remaining_, spanned_;
     std::vector<char> placed_, dirty_;
-    std::vector<double> failures_, priority_, urgency_;
+    std::vector<double> failures_, score_; // clique -> as named
+    std::vector<double> priority_, urgency_; // unit -> as named
     std::vector<Change> bound_log_;
     std::vector<FloorChange> floor_log_;
     std::vector<int> placed_log_, dirty_list_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tree of the valley search: which valley, which branch first, and independent parts.
 #include <algorithm>
+#include <limits>
 
 #include "valley.hpp"
 
@@ -148,7 +149,9 @@ std::vector<std::size_t> ValleySearch::split(std::size_t begin, std::size_t end)
     return ends;
 }
 
-double ValleySearch::score(int clique) const
+// What `choose` compares: less is better. It follows the clique's floor, options, bytes and
+// failures, and is worked out anew when one of them changes: each branch compares all cliques.
+double ValleySearch::score_of(int clique) const
 {
     const bool slack =
         !bounding_[clique] || floor_[clique] + total_[clique] + grain_ <= capacity_ + grain_ - 1;
@@ -170,11 +173,12 @@ double ValleySearch::score(int clique) const
 int ValleySearch::choose(std::size_t begin, std::size_t end) const
 {
     int best = -1;
-    double best_score = 0.0;
+    double best_score = std::numeric_limits<double>::infinity();
     for (std::size_t i = begin; i < end; ++i) {
-        const double found = score(active_[i]);
-        if ((best < 0 || found < best_score) && is_valley(active_[i])) {
-            best = active_[i];
+        const int clique = active_[i];
+        const double found = score_[clique];
+        if (found < best_score && is_valley(clique)) {
+            best = clique;
             best_score = found;
             if (best_score < 0.0) {
                 break; // forced, and no score is less
