@@ -144,10 +144,40 @@ def test_what_runs_behind_init_runs() -> None:
         Point(-1)
 
 
-def test_missing_arguments_are_named() -> None:
-    point: Any = Point
-    with pytest.raises(TypeError, match=r"Point\.__init__\(\) missing 1 required positional argument: 'x'"):
-        point()
+@pytest.mark.parametrize("objects", [0, 100], ids=["the first object", "a later one"])
+@pytest.mark.parametrize(
+    ("arguments", "named", "complaint"),
+    [
+        ((), {}, "missing 1 required positional argument: 'x'"),
+        ((1, 2, [], 4), {}, "takes from 2 to 4 positional arguments but 5 were given"),
+        ((1,), {"x": 2}, "got multiple values for argument 'x'"),
+        ((1,), {"w": 2}, "got an unexpected keyword argument 'w'"),
+    ],
+)
+def test_wrong_arguments_are_named(
+    objects: int, arguments: tuple[Any, ...], named: dict[str, Any], complaint: str
+) -> None:
+    point: Any = fresh()
+    for _ in range(objects):
+        point(1)
+    with pytest.raises(TypeError, match=rf"Point\.__init__\(\) {complaint}"):
+        point(*arguments, **named)
+
+
+def test_a_compiled_init_follows_a_few_objects_and_does_the_same() -> None:
+    point: Any = fresh()
+    first = point.__init__
+    made = [point(number, seen=[number]) for number in range(100)]
+    assert point.__init__ is not first
+    assert [(item.x, item.y, item.seen) for item in made] == [(number, 0, [number]) for number in range(100)]
+
+
+def fresh() -> type:
+    """A class like Point that has no object yet."""
+    space = {"__annotations__": dict(Point.__annotations__), "y": 0, "__qualname__": "Point"}
+    return dataclass(frozen=True, slots=True)(
+        type("Point", (), {**space, "seen": dataclasses.field(default_factory=list)})
+    )
 
 
 def eager(text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 _C = """
     alignas alignof asm auto bool break case char const constexpr continue default do double else enum extern false
@@ -49,7 +50,8 @@ _FAMILIES = (
     r"(EXT|FCLASS|NEWLIB|PICOLIBC)_[A-Z]\w*",  # newlib and picolibc
     r"(ATOMIC|PTHREAD|TSS)_[A-Z]\w*|atomic_[a-z_]+",  # stdatomic.h, threads.h
 )
-_FAMILY = re.compile("|".join(f"(?:{family})" for family in _FAMILIES))
+_SMALL = ("int", "uint", "sa_", "si_", "atomic_")
+"""What names of families begin with that do not begin with two of capitals, digits and underscores."""
 
 
 def is_header_word(name: str) -> bool:
@@ -59,4 +61,15 @@ def is_header_word(name: str) -> bool:
 
 def is_reserved(name: str) -> bool:
     """Whether a name may be a keyword or a macro where a generated header is included, or a type that it uses."""
-    return name in _WORDS or _FAMILY.fullmatch(name) is not None
+    return name in _WORDS or _is_of_family(name)
+
+
+def _is_of_family(name: str) -> bool:
+    # Most names begin with a small letter or a word such as Conv, and to compile the expression takes 4 ms.
+    may_be = name[:2] == name[:2].upper() or name.startswith(_SMALL)
+    return may_be and _family().fullmatch(name) is not None
+
+
+@cache
+def _family() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{family})" for family in _FAMILIES))
