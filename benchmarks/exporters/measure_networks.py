@@ -35,7 +35,7 @@ two, also for torchvision), `qdq`, `qoperator` and `dynamic` (ONNX Runtime's qua
 `qemu-virt-rv32f-single`, bytes are those of tensors. "Before" is commit 16c12f1, the last one before patterns of
 exporters were rewritten; its predicted cost of single kernels was another, too. Error: the largest difference from
 ONNX Runtime, of the largest output; qoperator-keras-conv1d was compared on a processor whose sums of uint8 and int8
-saturate (docs/reference/judges.md). Empty: not measured. Rows were measured at different commits."""
+saturate (docs/reference/judges.md). "refused": by ONNX Runtime. Empty: not measured."""
 
 
 def main() -> int:
