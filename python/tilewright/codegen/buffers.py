@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from tilewright.base.c_names import constants_object, numbered, unique_identifiers
@@ -145,3 +146,14 @@ def storage_of(plan: Plan) -> Storage:
         parents=parents,
         members=members,
     )
+
+
+def elements(content: Array, dtype: str) -> Array:
+    """The elements of a constant one behind the other, in memory order.
+
+    Args:
+        content: what the constant's hash stands for. Arrays of several types may have the same bytes, for example
+            four zeros of int8 and one of float32; they have one hash.
+        dtype: NumPy's name of the type that the elements have.
+    """
+    return np.ascontiguousarray(content).reshape(-1).view(dtype)

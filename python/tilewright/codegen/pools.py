@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.base.c_names import constants_object
 from tilewright.base.lazy_dataclass import dataclass
-from tilewright.codegen.buffers import Array, Storage
+from tilewright.codegen.buffers import Array, Storage, elements
 from tilewright.codegen.interface import C_TYPES
 from tilewright.codegen.literals import float_literal
 from tilewright.codegen.symbols import SymbolText, symbols
@@ -138,7 +138,7 @@ def _members(storage: Storage, names: list[str], constants: Mapping[str, Array])
         offset = storage.placements[name].offset_bytes
         pad(offset)
         assert buffer.sha256 is not None
-        data = constants[buffer.sha256].reshape(-1)
+        data = elements(constants[buffer.sha256], buffer.dtype)
         extents = "".join(f"[{extent}]" for extent in buffer.shape)
         members.append(
             MemberText(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
-from tilewright.codegen.buffers import Array, Storage
+from tilewright.codegen.buffers import Array, Storage, elements
 from tilewright.codegen.function_text import FunctionText, block
 from tilewright.codegen.interface import C_TYPES, Signature
 from tilewright.codegen.pools import array_lines
@@ -34,7 +34,7 @@ def _filled(storage: Storage, state: StateTensor, value: str, constants: Mapping
     address = storage.pool_address(state.found, f"pools->{storage.placements[state.found].pool}")
     content: tuple[str, ...] = ()
     if state.sha256 is not None:
-        rows = array_lines(constants[state.sha256].reshape(-1))
+        rows = array_lines(elements(constants[state.sha256], buffer.dtype))
         content = (f"static const {c_type} content[{max(count, 1)}] = {{", *(f"    {row}" for row in rows), "};")
     element = "content[i]" if content else _literal(buffer.dtype, value)
     loop = block(f"for (uint32_t i = 0u; i < {count}u; ++i)", (f"state[i] = {element};",))
