@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/declarations.h"
 
-#include "tilewright/kernels/float_math.h"
-#include "tilewright/kernels/integer_core.h"
+#include "tilewright/kernels/halves_finish.h"
+#include "tilewright/kernels/spread_axis.h"
 
 enum { X, WEIGHTS, ROWS, Y };
 enum { BATCH, CHANNEL, HEIGHT, WIDTH };
@@ -19,21 +19,6 @@ struct window {
     ptrdiff_t first; /* bytes from a pixel of x to the group's first channel, in the right image */
     int32_t top, left;
 };
-
-/* The position in x that lies `at` steps from its first one where zeros stand between its
- * elements, `spread` steps apart; -1 for such a zero and outside of the tile of x. */
-static int32_t source(const struct tilewright_shape *x, int32_t axis, int32_t at, int32_t spread)
-{
-    int32_t position = at;
-    if (spread != 1) {
-        position = at / spread;
-        if (at < 0 || position * spread != at) {
-            return -1;
-        }
-    }
-    return position >= x->origin[axis] && position < x->origin[axis] + x->extent[axis] ? position
-                                                                                       : -1;
-}
 
 /* Products of a pixel's channels with their weights; inlined, its loop would keep its numbers on
  * the stack. */
@@ -63,7 +48,8 @@ static int64_t sum_of(const struct window *w, const int8_t *weights, int64_t sum
     const int32_t inputs = a->group_inputs;
 
     for (int32_t i = 0; i < a->kernel[0]; i++) {
-        const int32_t row = source(shape, HEIGHT, w->top + i * a->dilations[0], a->spread[0]);
+        const int32_t row =
+            tilewright_spread_source(shape, HEIGHT, w->top + i * a->dilations[0], a->spread[0]);
         if (row < 0) {
             weights += a->kernel[1] * inputs;
             continue;
@@ -71,7 +57,7 @@ static int64_t sum_of(const struct window *w, const int8_t *weights, int64_t sum
         const uint8_t *line = tilewright_row(w->x, HEIGHT, row) + w->first;
         for (int32_t j = 0; j < a->kernel[1]; j++, weights += inputs) {
             const int32_t column =
-                source(shape, WIDTH, w->left + j * a->dilations[1], a->spread[1]);
+                tilewright_spread_source(shape, WIDTH, w->left + j * a->dilations[1], a->spread[1]);
             if (column >= 0) {
                 const uint8_t *x =
                     line + (ptrdiff_t)(column - shape->origin[WIDTH]) * shape->stride[WIDTH];
@@ -90,10 +76,7 @@ static int64_t stored(const struct tilewright_conv_halves_attributes *a, int64_t
     if (a->finish == TILEWRIGHT_HALVES_ONCE) {
         return (sum * row[MULTIPLIER] + ((int64_t)1 << (shift - 1))) >> shift;
     }
-    const int32_t left = shift > 0 ? shift : 0;
-    const int32_t doubled = (int32_t)((uint32_t)row[MULTIPLIER] << 1);
-    const int32_t value = tilewright_high_up((int32_t)((uint32_t)sum << left), doubled);
-    return tilewright_round_away(value, left - shift);
+    return tilewright_halves_twice((int32_t)sum, row[MULTIPLIER], shift);
 }
 
 static void finish(const struct tilewright_conv_halves_attributes *a, int64_t sum,
@@ -104,11 +87,7 @@ static void finish(const struct tilewright_conv_halves_attributes *a, int64_t su
             (int16_t)tilewright_limit(stored(a, sum, row), a->minimum, a->maximum);
         return;
     }
-    const union {
-        int32_t bits;
-        float real;
-    } multiplier = {row[MULTIPLIER]};
-    tilewright_store_f32(y, (float)(int32_t)sum * multiplier.real);
+    tilewright_store_real(y, (int32_t)sum, row[MULTIPLIER]);
 }
 
 /* Computes all channels of one pixel. */

@@ -151,6 +151,7 @@ void tilewright_conv_f32_taps(const struct tilewright_conv_f32_attributes *attri
 #define TILEWRIGHT_HALVES_ONCE 0
 #define TILEWRIGHT_HALVES_TWICE 1
 #define TILEWRIGHT_HALVES_REAL 2
+#define TILEWRIGHT_HALVES_HIGH 3
 
 /* Operands: x [n, c, h, w] of int16; weights int8 [c of y][h * w][c of x in a group]; for each
  * channel four words: bias (low, high), multiplier, shift; y [n, c, h, w] of int16, or float32
@@ -163,7 +164,7 @@ struct tilewright_conv_halves_attributes {
     int32_t spread[2]; /* steps of a window from one element of x to the next, zeros between them */
     int32_t group_inputs;
     int32_t group_outputs;
-    int32_t finish; /* TILEWRIGHT_HALVES_...: one rounding half up, two as rule twice, or real numbers */
+    int32_t finish; /* TILEWRIGHT_HALVES_ONCE, one rounding half up, TWICE, as rule twice, or REAL */
     int32_t minimum;
     int32_t maximum;
 };
@@ -171,6 +172,30 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_halves_attributes) == 60,
                        "tilewright_conv_halves_attributes");
 
 void tilewright_conv_halves(const struct tilewright_conv_halves_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+#define TILEWRIGHT_HALVES_BLOCK 4
+
+/* Convolution of one group whose sums fit 32 bits. Operands: x [n, c, h, w] of int16, whose
+ * channels lie side by side; weights int8 [c of y / 4][h][w][c of x][4], and those of the last
+ * channels, fewer than four, one channel behind the other; for each channel three words: bias,
+ * multiplier, shift; y [n, c, h, w] of int16, or float32 where `finish` says so; scratch: three
+ * words for each tap of a window. */
+struct tilewright_conv_halves_block_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    int32_t spread[2]; /* steps of a window from one element of x to the next, zeros between them */
+    int32_t inputs; /* channels of x */
+    int32_t finish; /* TILEWRIGHT_HALVES_HIGH, TWICE or REAL */
+    int32_t minimum;
+    int32_t maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_conv_halves_block_attributes) == 56,
+                       "tilewright_conv_halves_block_attributes");
+
+void tilewright_conv_halves_block(const struct tilewright_conv_halves_block_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 #define TILEWRIGHT_BLOCK 4
@@ -384,6 +409,25 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_f32_attributes) == 40,
                        "tilewright_depthwise_f32_attributes");
 
 void tilewright_depthwise_f32(const struct tilewright_depthwise_f32_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
+/* Depthwise convolution whose sums fit 32 bits. Operands: x [n, c, h, w] of int16, whose channels
+ * lie side by side; weights int8 [c / 4][h][w][4], and those of the last channels, fewer than four,
+ * one channel behind the other; for each channel three words: bias, multiplier, shift; y [n, c, h,
+ * w] of int16, or float32 where `finish` says so; scratch: two words for each row of a window. */
+struct tilewright_depthwise_halves_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    int32_t finish; /* TILEWRIGHT_HALVES_HIGH, TWICE or REAL */
+    int32_t minimum;
+    int32_t maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_halves_attributes) == 44,
+                       "tilewright_depthwise_halves_attributes");
+
+void tilewright_depthwise_halves(const struct tilewright_depthwise_halves_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 #define TILEWRIGHT_DEPTHWISE_PLANE 128
