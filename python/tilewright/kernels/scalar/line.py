@@ -68,6 +68,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 parameters=_parameters(node.attributes),
             ),
             uncut=frozenset({f"d{axis}"}),
+            called=f"{_LINE.symbol}_quantize" if node.operator == "QuantizeLine" else "",
         ),
     )
 
@@ -91,7 +92,7 @@ _LINE = Kernel("tilewright_line", Line, per_point(20.0))
 _KERNELS = {
     "LogSoftmax": replace(_LINE, cycles=per_point(130.0)),
     "TopK": replace(_LINE, cycles=_top_k_cycles),
-    "QuantizeLine": replace(_LINE, cycles=per_point(90.0)),
+    "QuantizeLine": replace(_LINE, cycles=per_point(30.0)),
     "PairwiseCoupling": replace(_LINE, cycles=per_point(_COUPLING_CYCLES)),
 }
 

@@ -29,6 +29,36 @@ extern "C" {
 #define TILEWRIGHT_FAST_FLOATS 0
 #endif
 
+/* 1: library functions compute floats, and what bits tell is told by them. */
+#ifndef TILEWRIGHT_SOFT_FLOATS
+#if (defined(__riscv) && !defined(__riscv_flen) && !TILEWRIGHT_ZFINX) ||                           \
+    (defined(__arm__) && !defined(__ARM_FP))
+#define TILEWRIGHT_SOFT_FLOATS 1
+#else
+#define TILEWRIGHT_SOFT_FLOATS 0
+#endif
+#endif
+
+/* An integer for each number, in the order of numbers; both zeros are 0. */
+TILEWRIGHT_INLINE int32_t tilewright_float_order(float x)
+{
+    const union {
+        float number;
+        int32_t word;
+    } value = {x};
+    return value.word < 0 ? (int32_t)(0x80000000u - (uint32_t)value.word) : value.word;
+}
+
+/* Whether x is NaN, by its bits. */
+TILEWRIGHT_INLINE int tilewright_bits_of_nan(float x)
+{
+    const union {
+        float number;
+        uint32_t word;
+    } value = {x};
+    return (value.word & 0x7fffffffu) > 0x7f800000u;
+}
+
 /* The nearest integer of a number between -2^22 and 2^22 by its bits, which library functions would
  * take apart five times; of two, the even one where `even` is 1, else the one further from zero. */
 TILEWRIGHT_INLINE int32_t tilewright_rounded_bits(float x, const uint32_t even)
@@ -78,18 +108,32 @@ TILEWRIGHT_INLINE float tilewright_float_quotient(float a, float b)
 /* a < b; 0 if one is NaN. */
 TILEWRIGHT_INLINE int tilewright_float_less(float a, float b)
 {
+#if TILEWRIGHT_SOFT_FLOATS
+    return !tilewright_bits_of_nan(a) && !tilewright_bits_of_nan(b) &&
+           tilewright_float_order(a) < tilewright_float_order(b);
+#else
     return a < b;
+#endif
 }
 
 /* a <= b; 0 if one is NaN. */
 TILEWRIGHT_INLINE int tilewright_float_at_most(float a, float b)
 {
+#if TILEWRIGHT_SOFT_FLOATS
+    return !tilewright_bits_of_nan(a) && !tilewright_bits_of_nan(b) &&
+           tilewright_float_order(a) <= tilewright_float_order(b);
+#else
     return a <= b;
+#endif
 }
 
 TILEWRIGHT_INLINE int tilewright_float_is_nan(float x)
 {
+#if TILEWRIGHT_SOFT_FLOATS
+    return tilewright_bits_of_nan(x);
+#else
     return x != x;
+#endif
 }
 
 TILEWRIGHT_INLINE float tilewright_float_from(int32_t x)
@@ -105,6 +149,8 @@ TILEWRIGHT_INLINE float tilewright_float_smaller(float a, float b)
     float smaller;
     __asm__("fmin.s %0, %1, %2" : "=f"(smaller) : "f"(a), "f"(b));
     return smaller;
+#elif TILEWRIGHT_SOFT_FLOATS
+    return tilewright_float_order(b) < tilewright_float_order(a) ? b : a;
 #else
     return b < a ? b : a;
 #endif
@@ -117,6 +163,8 @@ TILEWRIGHT_INLINE float tilewright_float_larger(float a, float b)
     float larger;
     __asm__("fmax.s %0, %1, %2" : "=f"(larger) : "f"(a), "f"(b));
     return larger;
+#elif TILEWRIGHT_SOFT_FLOATS
+    return tilewright_float_order(b) > tilewright_float_order(a) ? b : a;
 #else
     return b > a ? b : a;
 #endif
