@@ -119,7 +119,7 @@ DECLARATION = Declaration(
         "line_lp_normalization_f32": 624,
         "line_pairwise_coupling_f32": 720,
         "line_quantize_line_i16": 640,
-        "line_quantize_line_i8": 608,
+        "line_quantize_line_i8": 560,
         "line_top_k_f32": 592,
         "line_top_k_i64": 528,
     },
