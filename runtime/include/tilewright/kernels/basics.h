@@ -14,10 +14,13 @@ extern "C" {
 #if defined(__GNUC__)
 #define TILEWRIGHT_INLINE static inline __attribute__((always_inline))
 #define TILEWRIGHT_NOINLINE __attribute__((noinline))
+/* A function of a header that files call, if they do, and not inline. */
+#define TILEWRIGHT_CALLED static __attribute__((noinline, unused))
 #define TILEWRIGHT_MAY_ALIAS __attribute__((__may_alias__))
 #else
 #define TILEWRIGHT_INLINE static inline
 #define TILEWRIGHT_NOINLINE
+#define TILEWRIGHT_CALLED static inline
 #define TILEWRIGHT_MAY_ALIAS
 #endif
 
@@ -57,6 +60,16 @@ TILEWRIGHT_INLINE void tilewright_store_word(uint8_t *at, uint32_t word)
 TILEWRIGHT_INLINE int32_t tilewright_smaller(int32_t a, int32_t b)
 {
     return a < b ? a : b;
+}
+
+/* The bits of a float. */
+TILEWRIGHT_INLINE uint32_t tilewright_float_word(float x)
+{
+    const union {
+        float number;
+        uint32_t word;
+    } value = {x};
+    return value.word;
 }
 
 #ifdef __cplusplus

@@ -39,42 +39,46 @@ extern "C" {
 #endif
 #endif
 
+/* 1: products are added by a function of ours. Library functions of Arm are assembler. */
+#ifndef TILEWRIGHT_SOFT_PRODUCTS
+#if defined(__riscv) && defined(__riscv_mul) && TILEWRIGHT_SOFT_FLOATS &&                          \
+    !defined(__OPTIMIZE_SIZE__)
+#define TILEWRIGHT_SOFT_PRODUCTS 1
+#else
+#define TILEWRIGHT_SOFT_PRODUCTS 0
+#endif
+#endif
+
+#if TILEWRIGHT_SOFT_PRODUCTS
+#include "tilewright/kernels/soft_float.h"
+#endif
+
 /* An integer for each number, in the order of numbers; both zeros are 0. */
 TILEWRIGHT_INLINE int32_t tilewright_float_order(float x)
 {
-    const union {
-        float number;
-        int32_t word;
-    } value = {x};
-    return value.word < 0 ? (int32_t)(0x80000000u - (uint32_t)value.word) : value.word;
+    const uint32_t word = tilewright_float_word(x);
+    return (int32_t)(word >> 31 != 0u ? 0x80000000u - word : word);
 }
 
 /* Whether x is NaN, by its bits. */
 TILEWRIGHT_INLINE int tilewright_bits_of_nan(float x)
 {
-    const union {
-        float number;
-        uint32_t word;
-    } value = {x};
-    return (value.word & 0x7fffffffu) > 0x7f800000u;
+    return (tilewright_float_word(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
 /* The nearest integer of a number between -2^22 and 2^22 by its bits, which library functions would
  * take apart five times; of two, the even one where `even` is 1, else the one further from zero. */
 TILEWRIGHT_INLINE int32_t tilewright_rounded_bits(float x, const uint32_t even)
 {
-    const union {
-        float number;
-        uint32_t word;
-    } value = {x};
-    const int32_t shift = 150 - (int32_t)(value.word >> 23 & 255u);
+    const uint32_t word = tilewright_float_word(x);
+    const int32_t shift = 150 - (int32_t)(word >> 23 & 255u);
     if (shift > 24) {
         return 0;
     }
-    const uint32_t digits = (value.word & 0x7fffffu) | 0x800000u;
+    const uint32_t digits = (word & 0x7fffffu) | 0x800000u;
     const uint32_t down = even & ~(digits >> shift);
     const int32_t whole = (int32_t)((digits + (1u << (shift - 1)) - down) >> shift);
-    return value.word >> 31 != 0u ? -whole : whole;
+    return word >> 31 != 0u ? -whole : whole;
 }
 
 #if !TILEWRIGHT_ZFINX
@@ -203,6 +207,8 @@ TILEWRIGHT_INLINE float tilewright_multiply_add(float a, float b, float c)
 {
 #if defined(__riscv_flen) || defined(__FMA__) || defined(__ARM_FEATURE_FMA)
     return __builtin_fmaf(a, b, c);
+#elif TILEWRIGHT_SOFT_PRODUCTS
+    return tilewright_soft_multiply_add(a, b, c);
 #else
     return a * b + c;
 #endif
