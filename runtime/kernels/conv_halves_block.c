@@ -15,6 +15,7 @@ enum { BLOCK = TILEWRIGHT_HALVES_BLOCK };
 struct run {
     int32_t x, first, count;
 };
+_Static_assert(sizeof(struct run) == TILEWRIGHT_HALVES_RUN_BYTES, "struct run");
 
 struct conv {
     const struct tilewright_conv_halves_block_attributes *attributes;

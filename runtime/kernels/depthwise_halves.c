@@ -14,6 +14,7 @@ enum { BLOCK = TILEWRIGHT_HALVES_BLOCK };
 struct line {
     int32_t x, number;
 };
+_Static_assert(sizeof(struct line) == TILEWRIGHT_HALVES_LINE_BYTES, "struct line");
 
 /* What the pixels of a row of y share. */
 struct walk {

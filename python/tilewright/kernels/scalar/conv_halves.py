@@ -15,7 +15,7 @@ from tilewright.kernels.kernel import HEIGHT, ConstantOperand, Declaration, Kern
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.scalar import conv_halves_block, depthwise_halves
 from tilewright.kernels.scalar.geometry import PlaneWindows
-from tilewright.kernels.scalar.halves_conv import (
+from tilewright.kernels.scalar.int16_convolution import (
     HIGH,
     ONCE,
     REAL,

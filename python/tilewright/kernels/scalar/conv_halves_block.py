@@ -14,7 +14,7 @@ from tilewright.kernels.integer import BLOCK, steps_product
 from tilewright.kernels.kernel import HEIGHT, ConstantOperand, Declaration, Kernel, KernelChoice, Packing, TileSteps
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.scalar.geometry import PlaneWindows
-from tilewright.kernels.scalar.halves_conv import (
+from tilewright.kernels.scalar.int16_convolution import (
     HIGH,
     INT32_MAX,
     ONCE,
@@ -26,7 +26,9 @@ from tilewright.kernels.scalar.halves_conv import (
 from tilewright.kernels.work_parts import WorkParts
 from tilewright.operators.nest import whole
 
-_ROW_WORDS = 3
+ROW_WORDS = 3
+"""Words of a channel: bias, multiplier, shift."""
+
 _RUN_BYTES = 12
 
 
@@ -62,7 +64,7 @@ def choices(conv: HalvesConv) -> tuple[KernelChoice, ...]:
             reads=(
                 x,
                 ConstantOperand("weights", packed, (conv.channel, whole(taps * inputs))),
-                ConstantOperand("requantization", rows, (conv.channel, whole(_ROW_WORDS))),
+                ConstantOperand("requantization", rows, (conv.channel, whole(ROW_WORDS))),
             ),
             writes=(y,),
             attributes=ConvHalvesBlock(
@@ -147,4 +149,6 @@ _KERNEL = Kernel(
     parts=_parts,
 )
 
-DECLARATION = Declaration(kernels=(_KERNEL,), numbers={"HALVES_BLOCK": BLOCK})
+DECLARATION = Declaration(
+    kernels=(_KERNEL,), numbers={"HALVES_BLOCK": BLOCK, "HALVES_WORDS": ROW_WORDS, "HALVES_RUN_BYTES": _RUN_BYTES}
+)

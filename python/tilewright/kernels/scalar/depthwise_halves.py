@@ -13,16 +13,16 @@ from tilewright.kernels.integer import BLOCK, steps_product
 from tilewright.kernels.kernel import HEIGHT, ConstantOperand, Declaration, Kernel, KernelChoice, Packing, TileSteps
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.scalar.conv_halves_block import (
+    ROW_WORDS,
     alternating,
     has_channels_side_by_side,
     short_finish,
     short_rows,
 )
 from tilewright.kernels.scalar.geometry import PlaneWindows
-from tilewright.kernels.scalar.halves_conv import HalvesConv, mean_met_taps
+from tilewright.kernels.scalar.int16_convolution import HalvesConv, mean_met_taps
 from tilewright.operators.nest import whole
 
-_ROW_WORDS = 3
 _LINE_BYTES = 8
 
 
@@ -58,7 +58,7 @@ def choices(conv: HalvesConv) -> tuple[KernelChoice, ...]:
             reads=(
                 x,
                 ConstantOperand("weights", packed, (conv.channel, whole(taps))),
-                ConstantOperand("requantization", rows, (conv.channel, whole(_ROW_WORDS))),
+                ConstantOperand("requantization", rows, (conv.channel, whole(ROW_WORDS))),
             ),
             writes=(y,),
             attributes=DepthwiseHalves(conv.windows, short_finish(conv), conv.minimum, conv.maximum),
@@ -93,4 +93,4 @@ _KERNEL = Kernel(
     scratch=_scratch,
 )
 
-DECLARATION = Declaration(kernels=(_KERNEL,))
+DECLARATION = Declaration(kernels=(_KERNEL,), numbers={"HALVES_LINE_BYTES": _LINE_BYTES})

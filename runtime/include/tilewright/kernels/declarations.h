@@ -175,6 +175,8 @@ void tilewright_conv_halves(const struct tilewright_conv_halves_attributes *attr
     const struct tilewright_view *operands, uint32_t flags);
 
 #define TILEWRIGHT_HALVES_BLOCK 4
+#define TILEWRIGHT_HALVES_WORDS 3
+#define TILEWRIGHT_HALVES_RUN_BYTES 12
 
 /* Convolution of one group whose sums fit 32 bits. Operands: x [n, c, h, w] of int16, whose
  * channels lie side by side; weights int8 [c of y / 4][h][w][c of x][4], and those of the last
@@ -410,6 +412,8 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_f32_attributes) == 40,
 
 void tilewright_depthwise_f32(const struct tilewright_depthwise_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
+
+#define TILEWRIGHT_HALVES_LINE_BYTES 8
 
 /* Depthwise convolution whose sums fit 32 bits. Operands: x [n, c, h, w] of int16, whose channels
  * lie side by side; weights int8 [c / 4][h][w][4], and those of the last channels, fewer than four,

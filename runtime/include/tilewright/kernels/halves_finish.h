@@ -10,13 +10,8 @@
 extern "C" {
 #endif
 
-/* Words of a channel's constants where sums have 32 bits. */
-enum {
-    TILEWRIGHT_HALVES_BIAS,
-    TILEWRIGHT_HALVES_MULTIPLIER,
-    TILEWRIGHT_HALVES_SHIFT,
-    TILEWRIGHT_HALVES_WORDS
-};
+/* Which of a channel's TILEWRIGHT_HALVES_WORDS words is what. */
+enum { TILEWRIGHT_HALVES_BIAS, TILEWRIGHT_HALVES_MULTIPLIER, TILEWRIGHT_HALVES_SHIFT };
 
 /* How sums become elements, and the bounds of elements. */
 struct tilewright_halves_limits {
