@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
-
-from tilewright.importers.onnx.composed import Steps, Translators, with_steps
-from tilewright.importers.onnx.context import Call
-
-_COMPOSITIONS = {
-    "AffineGrid": "affine_grid.affine_grid",
-    "Col2Im": "column_images.col2im",
-    "DFT": "fourier.dft",
-    "DeformConv": "deformed.deform_conv",
-    "Det": "determinant.det",
-    "GridSample": "grid_sample.grid_sample",
-    "RoiAlign": "deformed.roi_align",
-    "STFT": "fourier.stft",
-    "TfIdfVectorizer": "ngrams.tf_idf_vectorizer",
-}
-"""Operator to its module in this folder and its function there. Few models need one of the modules."""
+from tilewright.importers.onnx.affine_grid import affine_grid
+from tilewright.importers.onnx.column_images import col2im
+from tilewright.importers.onnx.composed import Translators, with_steps
+from tilewright.importers.onnx.deformed import deform_conv, roi_align
+from tilewright.importers.onnx.determinant import det
+from tilewright.importers.onnx.fourier import dft, stft
+from tilewright.importers.onnx.grid_sample import grid_sample
+from tilewright.importers.onnx.ngrams import tf_idf_vectorizer
 
 
 def composed(earlier: Translators) -> Translators:
     """Translators by operator; ``earlier`` has those of the operators that they consist of."""
-    return with_steps(earlier, {operator: _imported(place) for operator, place in _COMPOSITIONS.items()})
-
-
-def _imported(place: str) -> Callable[[Call, Steps], None]:
-    """The function at ``<module>.<function>``, whose module is imported by the first node of the operator."""
-    module, _, function = place.partition(".")
-
-    def translate(call: Call, steps: Steps) -> None:
-        getattr(import_module(f"{__package__}.{module}"), function)(call, steps)
-
-    return translate
+    table = {
+        "AffineGrid": affine_grid,
+        "Col2Im": col2im,
+        "DFT": dft,
+        "DeformConv": deform_conv,
+        "Det": det,
+        "GridSample": grid_sample,
+        "RoiAlign": roi_align,
+        "STFT": stft,
+        "TfIdfVectorizer": tf_idf_vectorizer,
+    }
+    return with_steps(earlier, table)
