@@ -218,7 +218,8 @@ bool ValleySearch::raise(int unit, Bytes offset)
         return true;
     }
     for (int s : cliques_of_[unit]) {
-        fail(s, 1.0 / static_cast<double>(cliques_of_[unit].size()));
+        failures_[s] += 1.0 / static_cast<double>(cliques_of_[unit].size());
+        score_[s] = score_of(s);
     }
     return false;
 }

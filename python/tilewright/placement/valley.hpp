@@ -89,7 +89,6 @@ class ValleySearch
     Verdict branch(std::size_t begin, std::size_t end);
     [[nodiscard]] int choose(std::size_t begin, std::size_t end) const;
     [[nodiscard]] double score_of(int clique) const;
-    void fail(int clique, double failures);
     [[nodiscard]] int fits_beside(int unit) const;
     [[nodiscard]] bool is_valley(int clique) const;
     [[nodiscard]] bool is_level(Bytes floor, int unit) const;

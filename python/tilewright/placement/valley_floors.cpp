@@ -57,12 +57,6 @@ bool ValleySearch::overflows(int clique, Bytes floor) const
     return need > capacity_ + grain_ - 1;
 }
 
-void ValleySearch::fail(int clique, double failures)
-{
-    failures_[clique] += failures;
-    score_[clique] = score_of(clique);
-}
-
 // Brings the floors of all cliques that were touched up to date. At the moments of `counted`, no
 // unit can begin below `lowest`, and `standing_` counts those that can begin there.
 bool ValleySearch::settle(Span counted, Bytes lowest)
@@ -70,20 +64,22 @@ bool ValleySearch::settle(Span counted, Bytes lowest)
     bool fits = true;
     for (int s : dirty_list_) {
         dirty_[s] = 0;
-        // Else others still stand on its floor.
-        const bool is_lost = options_[s] <= 0;
+        if (options_[s] > 0) {
+            score_[s] = score_of(s); // others still stand on its floor
+            continue;
+        }
         const int moment = in_time_ ? moment_[s] : -1;
-        if (is_lost && counted.begin <= moment && moment < counted.end && standing_[moment] > 0) {
+        if (counted.begin <= moment && moment < counted.end && standing_[moment] > 0) {
             floor_[s] = lowest;
             options_[s] = standing_[moment];
-        } else if (is_lost) {
+        } else {
             find_floor(s);
         }
-        score_[s] = score_of(s);
-        if (is_lost && overflows(s, floor_[s])) {
-            fail(s, 1.0);
+        if (overflows(s, floor_[s])) {
+            failures_[s] += 1.0;
             fits = false;
         }
+        score_[s] = score_of(s);
     }
     dirty_list_.clear();
     return fits;
