@@ -17,8 +17,8 @@ else:
     import dataclasses
     from operator import attrgetter
 
-    _with_fields = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)
-    """Gives a class its fields and slots, and compiles no method."""
+    _standard = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)
+    """The standard decorator, which compiles no method."""
 
     _FEW = 16
     """Objects that a class makes without a compiled ``__init__``; to compile one takes as long as 30 of them."""
@@ -39,15 +39,16 @@ else:
         return made
 
     def _changeable(cls):
-        made = _made(_with_fields(_documented(cls)), (__repr__, __eq__))
+        made = _made(_with_fields(cls), (__repr__, __eq__))
         if "__hash__" not in made.__dict__:
             made.__hash__ = None
         return made
 
-    def _documented(cls):
-        """The class with its name for a docstring if it has none: the standard decorator writes out all parameters."""
+    def _with_fields(cls):
+        """The class with its fields and slots."""
+        # To a class without a docstring the standard decorator writes one of all parameters.
         cls.__doc__ = cls.__doc__ or cls.__name__
-        return cls
+        return _standard(cls)
 
     def _made(made, methods):
         """The class with these methods, but for those that it defines itself."""
@@ -67,7 +68,7 @@ else:
         bases = [base.__dataclass_params__ for base in cls.__mro__ if "__dataclass_params__" in base.__dict__]
         for parameters in bases:
             parameters.frozen = False
-        made = _with_fields(_documented(cls))
+        made = _with_fields(cls)
         for parameters in (*bases, made.__dataclass_params__):
             parameters.frozen = True
         return made
