@@ -18,7 +18,6 @@ from tilewright.kernels.scalar.int16_convolution import (
     HIGH,
     INT32_MAX,
     ONCE,
-    REAL,
     HalvesConv,
     high_factors,
     mean_met_taps,
@@ -92,8 +91,7 @@ def short_rows(conv: HalvesConv) -> Array | None:
     factors = high_factors(conv) if conv.finish == ONCE else conv.factors
     if factors is None or int(conv.reach.max()) > INT32_MAX:
         return None
-    bits = np.array(factors, np.int64).astype(np.uint32 if conv.finish == REAL else np.int64)
-    return np.column_stack([conv.bias, bits]).astype(np.int64).astype(np.uint32).view(np.int32)
+    return np.column_stack([conv.bias, np.array(factors, np.int64)]).astype(np.uint32).view(np.int32)
 
 
 def alternating(weights: Array) -> Array:

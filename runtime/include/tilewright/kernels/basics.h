@@ -72,6 +72,16 @@ TILEWRIGHT_INLINE uint32_t tilewright_float_word(float x)
     return value.word;
 }
 
+/* The float of these bits. */
+TILEWRIGHT_INLINE float tilewright_float_of(int32_t bits)
+{
+    const union {
+        int32_t word;
+        float number;
+    } value = {bits};
+    return value.number;
+}
+
 #ifdef __cplusplus
 }
 #endif

@@ -4,7 +4,7 @@
 #define TILEWRIGHT_KERNELS_HALVES_FINISH_H
 
 #include "tilewright/kernels/float_math.h"
-#include "tilewright/kernels/integer_core.h"
+#include "tilewright/kernels/integer_rules.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,11 +32,7 @@ TILEWRIGHT_INLINE int32_t tilewright_halves_twice(int32_t sum, int32_t multiplie
 /* Stores a sum times a float whose bits are given. */
 TILEWRIGHT_INLINE void tilewright_store_real(uint8_t *y, int32_t sum, int32_t bits)
 {
-    const union {
-        int32_t bits;
-        float real;
-    } factor = {bits};
-    tilewright_store_f32(y, (float)sum * factor.real);
+    tilewright_store_f32(y, (float)sum * tilewright_float_of(bits));
 }
 
 /* Stores a sum; `row` has the channel's constants. */
@@ -50,11 +46,10 @@ TILEWRIGHT_INLINE void tilewright_store_halves(uint8_t *y, int32_t sum, const in
     }
     const int32_t value =
         limits.finish == TILEWRIGHT_HALVES_HIGH
-            ? (int32_t)(((int64_t)sum * multiplier + ((int64_t)1 << 31)) >> 32)
+            ? tilewright_high_up(sum, multiplier)
             : tilewright_halves_twice(sum, multiplier, row[TILEWRIGHT_HALVES_SHIFT]);
-    *(int16_t *)(void *)y = (int16_t)(value < limits.minimum   ? limits.minimum
-                                      : value > limits.maximum ? limits.maximum
-                                                               : value);
+    *(int16_t *)(void *)y =
+        (int16_t)tilewright_clamp_integer(value, limits.minimum, limits.maximum);
 }
 
 #ifdef __cplusplus

@@ -74,15 +74,6 @@ TILEWRIGHT_INLINE int32_t tilewright_clamp_integer(int32_t value, int32_t minimu
     return value;
 }
 
-TILEWRIGHT_INLINE float tilewright_float_of(int32_t bits)
-{
-    const union {
-        int32_t word;
-        float number;
-    } value = {bits};
-    return value.number;
-}
-
 TILEWRIGHT_INLINE float tilewright_rescaled(int32_t sum, int32_t bits,
                                             const struct tilewright_limits *limits)
 {

@@ -113,11 +113,8 @@ TILEWRIGHT_CALLED float tilewright_soft_multiply_add(float a, float b, float c)
     if ((uint32_t)(exponent - 1) >= 254u) {
         return tilewright_rare_multiply_add(a, b, c);
     }
-    const union {
-        uint32_t word;
-        float number;
-    } result = {(sign & 0x80000000u) | tilewright_rounded_digits(digits, exponent, 7)};
-    return result.number;
+    const uint32_t word = (sign & 0x80000000u) | tilewright_rounded_digits(digits, exponent, 7);
+    return tilewright_float_of((int32_t)word);
 }
 
 #ifdef __cplusplus
