@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Annotated
 
 import numpy as np
 
 from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, Graph
-from tilewright.kernels.c_structs import CStruct, Int32, Int32x2
+from tilewright.kernels.c_structs import PREFIX, CStruct, Int32, Int32x2
 from tilewright.kernels.float_common import step_of
 from tilewright.kernels.integer import BLOCK, steps_product
 from tilewright.kernels.kernel import HEIGHT, ConstantOperand, Declaration, Kernel, KernelChoice, Packing, TileSteps
@@ -25,7 +26,7 @@ from tilewright.kernels.scalar.int16_convolution import (
 from tilewright.kernels.work_parts import WorkParts
 from tilewright.operators.nest import whole
 
-ROW_WORDS = 3
+_ROW_WORDS = 3
 """Words of a channel: bias, multiplier, shift."""
 
 _RUN_BYTES = 12
@@ -49,33 +50,43 @@ class ConvHalvesBlock(CStruct):
 
 def choices(conv: HalvesConv) -> tuple[KernelChoice, ...]:
     """The kernel for one group, if the channels of x lie side by side and sums fit 32 bits."""
-    rows = short_rows(conv)
-    if conv.groups != 1 or rows is None or not has_channels_side_by_side(conv.graph, conv.node.inputs[0]):
+    if conv.groups != 1:
         return ()
-    channels, taps, inputs = conv.weights.shape
-    packed = Packing((channels, taps * inputs), np.dtype(np.int8), lambda _: alternating(conv.weights))
+    inputs = conv.weights.shape[2]
+    attributes = ConvHalvesBlock(conv.windows, conv.spread, inputs, short_finish(conv), conv.minimum, conv.maximum)
+    return blocks_of(conv, _KERNEL, attributes, "oc")
+
+
+def blocks_of(conv: HalvesConv, kernel: Kernel, attributes: CStruct, channels: str) -> tuple[KernelChoice, ...]:
+    """The choice of a kernel for four channels of dimension ``channels`` at a time.
+
+    There is none if the channels of x do not lie side by side, or sums need more than 32 bits.
+    """
+    rows = _short_rows(conv)
+    if rows is None or not _has_channels_side_by_side(conv.graph, conv.node.inputs[0]):
+        return ()
+    shape = (conv.weights.shape[0], prod(conv.weights.shape[1:]))
+    packed = Packing(shape, np.dtype(np.int8), lambda _: _alternating(conv.weights))
     x, y = conv.operands
     return (
         KernelChoice(
-            kernel=_KERNEL,
-            sources=("conv_halves_block.c",),
+            kernel=kernel,
+            sources=(f"{kernel.symbol.removeprefix(PREFIX)}.c",),
             nest=conv.nest,
             reads=(
                 x,
-                ConstantOperand("weights", packed, (conv.channel, whole(taps * inputs))),
-                ConstantOperand("requantization", rows, (conv.channel, whole(ROW_WORDS))),
+                ConstantOperand("weights", packed, (conv.channel, whole(shape[1]))),
+                ConstantOperand("requantization", rows, (conv.channel, whole(_ROW_WORDS))),
             ),
             writes=(y,),
-            attributes=ConvHalvesBlock(
-                conv.windows, conv.spread, inputs, short_finish(conv), conv.minimum, conv.maximum
-            ),
-            multiples={"oc": BLOCK},
+            attributes=attributes,
+            multiples={channels: BLOCK},
             uncut=frozenset({"ic", "kh", "kw"}),
         ),
     )
 
 
-def has_channels_side_by_side(graph: Graph, name: str) -> bool:
+def _has_channels_side_by_side(graph: Graph, name: str) -> bool:
     """Whether no other axis of more than one element lies inside a tensor's channels."""
     tensor = graph.tensor(name)
     return all(tensor.shape[axis] == 1 for axis in tensor.order[tensor.order.index(1) + 1 :])
@@ -86,7 +97,7 @@ def short_finish(conv: HalvesConv) -> int:
     return HIGH if conv.finish == ONCE else conv.finish
 
 
-def short_rows(conv: HalvesConv) -> Array | None:
+def _short_rows(conv: HalvesConv) -> Array | None:
     """int32 [channels, 3]: bias, multiplier and shift of each channel; None if sums or multipliers need more bits."""
     factors = high_factors(conv) if conv.finish == ONCE else conv.factors
     if factors is None or int(conv.reach.max()) > INT32_MAX:
@@ -94,7 +105,7 @@ def short_rows(conv: HalvesConv) -> Array | None:
     return np.column_stack([conv.bias, np.array(factors, np.int64)]).astype(np.uint32).view(np.int32)
 
 
-def alternating(weights: Array) -> Array:
+def _alternating(weights: Array) -> Array:
     """int8 [channels, elements of a window]: elements of four channels alternate, those of the last ones do not."""
     channels = weights.shape[0]
     rows = weights.reshape(channels, -1).astype(np.int8)
@@ -148,5 +159,5 @@ _KERNEL = Kernel(
 )
 
 DECLARATION = Declaration(
-    kernels=(_KERNEL,), numbers={"HALVES_BLOCK": BLOCK, "HALVES_WORDS": ROW_WORDS, "HALVES_RUN_BYTES": _RUN_BYTES}
+    kernels=(_KERNEL,), numbers={"HALVES_BLOCK": BLOCK, "HALVES_WORDS": _ROW_WORDS, "HALVES_RUN_BYTES": _RUN_BYTES}
 )

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import numpy as np
-
 from tilewright.base.lazy_dataclass import dataclass
 from tilewright.kernels.c_structs import CStruct, Int32
 from tilewright.kernels.float_common import step_of
 from tilewright.kernels.integer import BLOCK, steps_product
-from tilewright.kernels.kernel import HEIGHT, ConstantOperand, Declaration, Kernel, KernelChoice, Packing, TileSteps
+from tilewright.kernels.kernel import HEIGHT, Declaration, Kernel, KernelChoice, TileSteps
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
-from tilewright.kernels.scalar.conv_halves_block import (
-    ROW_WORDS,
-    alternating,
-    has_channels_side_by_side,
-    short_finish,
-    short_rows,
-)
+from tilewright.kernels.scalar.conv_halves_block import blocks_of, short_finish
 from tilewright.kernels.scalar.geometry import PlaneWindows
 from tilewright.kernels.scalar.int16_convolution import HalvesConv, mean_met_taps
-from tilewright.operators.nest import whole
 
 _LINE_BYTES = 8
 
@@ -42,30 +33,11 @@ class DepthwiseHalves(CStruct):
 
 def choices(conv: HalvesConv) -> tuple[KernelChoice, ...]:
     """The kernel for a channel of y for each channel of x, which lie side by side, if sums fit 32 bits."""
-    channels, taps, inputs = conv.weights.shape
-    rows = short_rows(conv)
-    if conv.groups != channels or inputs != 1 or channels == 1 or rows is None:
+    channels, _, inputs = conv.weights.shape
+    if conv.groups != channels or inputs != 1 or channels == 1:
         return ()
-    if not has_channels_side_by_side(conv.graph, conv.node.inputs[0]):
-        return ()
-    packed = Packing((channels, taps), np.dtype(np.int8), lambda _: alternating(conv.weights))
-    x, y = conv.operands
-    return (
-        KernelChoice(
-            kernel=_KERNEL,
-            sources=("depthwise_halves.c",),
-            nest=conv.nest,
-            reads=(
-                x,
-                ConstantOperand("weights", packed, (conv.channel, whole(taps))),
-                ConstantOperand("requantization", rows, (conv.channel, whole(ROW_WORDS))),
-            ),
-            writes=(y,),
-            attributes=DepthwiseHalves(conv.windows, short_finish(conv), conv.minimum, conv.maximum),
-            multiples={"group": BLOCK},
-            uncut=frozenset({"ic", "kh", "kw"}),
-        ),
-    )
+    attributes = DepthwiseHalves(conv.windows, short_finish(conv), conv.minimum, conv.maximum)
+    return blocks_of(conv, _KERNEL, attributes, "group")
 
 
 def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
