@@ -19,9 +19,10 @@ from tilewright.options import Buffering, Objective, Strategy
 from tilewright.plan import BufferKind, CopyStart, Kernel, Layer, LayerFacts, Loop
 from tilewright.schedule.building import Schedule
 from tilewright.tiling.candidates import candidate_steps
-from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
+from tilewright.tiling.choice import TilingOptions, choose_tiles
 from tilewright.tiling.footprint import exact_writes
 from tilewright.tiling.problem import TilingProblem
+from tilewright.tiling.tile_choice import TileChoice
 
 EFFORT = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 ANY_OPTIONS = st.builds(

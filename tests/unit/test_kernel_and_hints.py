@@ -22,12 +22,13 @@ from tilewright.platform import load_platform
 from tilewright.platform.costs import Costs, KernelCost
 from tilewright.report.data import report_data
 from tilewright.report.text import report_text
-from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
+from tilewright.tiling.choice import TilingOptions, choose_tiles
 from tilewright.tiling.core_split import CoreSplit
 from tilewright.tiling.hints import IDLE_SHARE, idle_cores, idle_factor, idle_lanes
 from tilewright.tiling.kernel_choice import cheapest_kernel
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
+from tilewright.tiling.tile_choice import TileChoice
 
 MODELS = Path(__file__).parents[1] / "firmware" / "models"
 EXTENTS = {"r": 10, "c": 12}

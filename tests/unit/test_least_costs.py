@@ -75,17 +75,31 @@ def candidates(steps: dict[str, np.ndarray]) -> list[dict[str, int]]:
 @GRAPHS
 @MACHINES
 @pytest.mark.parametrize("objective", Objective)
+@pytest.mark.parametrize("room", [9_000, 60_000])
 def test_the_same_tiles_as_from_all_candidates(
     make: Callable[[], Graph],
     problem_of: Callable[[Graph], TilingProblem],
     objective: Objective,
+    room: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     options = TilingOptions(Buffering.AUTO, objective)
     some, all_of_them = problem_of(make()), problem_of(make())
-    capacities = {"l1": 9_000}
+    capacities = {"l1": room}
     found = choose_tiles(some, capacities, options)
-    monkeypatch.setattr(tile_choice._Search, "is_beaten", lambda *_: False)
+    for shortcut in ("is_beaten", "is_outdone"):
+        monkeypatch.setattr(tile_choice._Search, shortcut, lambda *_: False)
     assert choose_tiles(all_of_them, capacities, options) == found
     if objective is Objective.CYCLES and problem_of is on_cluster:
         assert len(some.known_cycles) < len(all_of_them.known_cycles)
+
+
+@GRAPHS
+def test_little_is_priced_where_all_fits_and_nothing_travels(make: Callable[[], Graph]) -> None:
+    """All tiles move the same bytes there, so that none is better than the whole tensors."""
+    graph = make()
+    homes = {name: "flash" if tensor.is_constant else "l1" for name, tensor in graph.tensors.items()}
+    kernel = choices(graph.nodes[0], graph)[0]
+    problem = tiling_problem(graph, graph.nodes[0], kernel, far_platform(60_000), homes)
+    assert choose_tiles(problem, {"l1": 60_000}, TilingOptions()).steps == problem.extents
+    assert len(problem.known_cycles) <= 2

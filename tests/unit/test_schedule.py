@@ -34,9 +34,10 @@ from tilewright.schedule.building import Schedule, build_schedule
 from tilewright.schedule.tile_loops import ScheduledLayer
 from tilewright.storage.homes import assign_homes
 from tilewright.storage.joining import layer_nodes
-from tilewright.tiling.choice import TileChoice, TilingOptions, choose_tiles
+from tilewright.tiling.choice import TilingOptions, choose_tiles
 from tilewright.tiling.hashed import HashedArrays
 from tilewright.tiling.problem import TilingProblem, tiling_problem
+from tilewright.tiling.tile_choice import TileChoice
 
 CLIP = {"minimum": 0.0, "maximum": 6.0}
 

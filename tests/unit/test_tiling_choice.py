@@ -23,12 +23,13 @@ from tilewright.plan import BufferKind
 from tilewright.plan.copies import copy_commands
 from tilewright.platform.types import Platform
 from tilewright.tiling.candidates import MAXIMUM_CANDIDATES, candidate_steps, even_steps
-from tilewright.tiling.choice import NEARLY_AS_FAST, SHORTLIST, TilingOptions, choose_tiles
+from tilewright.tiling.choice import SHORTLIST, TilingOptions, choose_tiles
 from tilewright.tiling.cost import load_cycles, start_and_line_cycles
 from tilewright.tiling.footprint import moved_elements, needed_elements
 from tilewright.tiling.kernel_choice import cheapest_kernel
 from tilewright.tiling.layer_facts import layer_facts
 from tilewright.tiling.orders import cheapest_orders
+from tilewright.tiling.preference import NEARLY_AS_FAST
 from tilewright.tiling.problem import TilingProblem, tiling_problem
 
 CAPACITY = 4000

@@ -9,12 +9,12 @@ from tilewright.base.errors import bad_input
 from tilewright.plan import KernelOffer
 from tilewright.planning.lock_file import LayerEntry
 from tilewright.schedule.tile_loops import ScheduledLayer
-from tilewright.tiling.choice import TileChoice
 from tilewright.tiling.given import with_given
 from tilewright.tiling.kept import kept_dimension
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
 from tilewright.tiling.staging import Staging, contains, stagings
+from tilewright.tiling.tile_choice import TileChoice
 
 STALE = "plan-lock"
 """The code of errors about locks."""

@@ -19,9 +19,9 @@ from tilewright.plan import KernelOffer
 from tilewright.planning.decide import Decider
 from tilewright.schedule.tile_loops import ScheduledLayer
 from tilewright.storage.overlaps import alive_bytes, raster_use
-from tilewright.tiling.choice import TileChoice
 from tilewright.tiling.overflow import TileOverflow
 from tilewright.tiling.problem import TilingProblem
+from tilewright.tiling.tile_choice import TileChoice
 
 
 def fastest_layers(layers: Sequence[ScheduledLayer], decider: Decider) -> tuple[ScheduledLayer, ...]:

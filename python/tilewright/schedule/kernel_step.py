@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from tilewright.operators.nest import axis_range
 from tilewright.plan import AxisRange, Buffer, Dimension, Iteration, Kernel, Operand, Runs, Split, SplitAxis
-from tilewright.tiling.choice import TileChoice
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
+from tilewright.tiling.tile_choice import TileChoice
 
 
 def kernel_step(

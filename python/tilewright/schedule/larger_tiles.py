@@ -20,9 +20,9 @@ from tilewright.operators.nest import axis_range
 from tilewright.plan import Buffer, CoarseIndex, CopyStart, Operand, Runs, Step, Wait
 from tilewright.schedule.constants import Names
 from tilewright.schedule.tile_buffers import staged_buffer
-from tilewright.tiling.choice import TileChoice
 from tilewright.tiling.problem import TilingProblem
 from tilewright.tiling.staging import Staging
+from tilewright.tiling.tile_choice import TileChoice
 
 
 @dataclass(frozen=True, slots=True)

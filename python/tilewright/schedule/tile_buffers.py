@@ -10,11 +10,11 @@ import numpy as np
 from tilewright.graph import packed_strides_bytes
 from tilewright.plan import Buffer, BufferKind
 from tilewright.schedule.constants import Names
-from tilewright.tiling.choice import TileChoice
 from tilewright.tiling.footprint import tile_shape
 from tilewright.tiling.operand import TILE_ALIGN_BYTES, TileOperand
 from tilewright.tiling.problem import VIEWS_ALIGN_BYTES, TilingProblem
 from tilewright.tiling.staging import staged_layout
+from tilewright.tiling.tile_choice import TileChoice
 
 
 def tile_buffer(name: str, operand: TileOperand, choice: TileChoice, copies: int) -> Buffer:

@@ -36,10 +36,10 @@ from tilewright.schedule.kernel_step import kernel_step
 from tilewright.schedule.larger_tiles import Stores, larger_tiles, loads, stores
 from tilewright.schedule.tile_buffers import scratch_buffers, tile_buffer, words_buffer
 from tilewright.tiling.accesses import operand_accesses, scratch_accesses
-from tilewright.tiling.choice import TileChoice
 from tilewright.tiling.kept import ring_axis
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
+from tilewright.tiling.tile_choice import TileChoice
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ import numpy as np
 
 from tilewright.base.lazy_dataclass import dataclass
 from tilewright.plan import Index
-from tilewright.tiling.choice import TileChoice
 from tilewright.tiling.cost import load_cycles
 from tilewright.tiling.footprint import moved_elements, tile_bytes
 from tilewright.tiling.kept import kept_dimension
 from tilewright.tiling.operand import TileOperand
 from tilewright.tiling.problem import TilingProblem
+from tilewright.tiling.tile_choice import TileChoice
 
 
 @dataclass(frozen=True, slots=True)

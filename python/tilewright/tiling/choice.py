@@ -25,13 +25,15 @@ from tilewright.tiling.field import (
 )
 from tilewright.tiling.footprint import Counts, Flags
 from tilewright.tiling.given import not_possible
-from tilewright.tiling.hints import IDLE_SHARE, idle_cores, idle_factor
+from tilewright.tiling.hints import idle_cores
 from tilewright.tiling.kept import kept_dimensions
 from tilewright.tiling.least_costs import least_costs
 from tilewright.tiling.orders import Orders, cheapest_orders
 from tilewright.tiling.overflow import overflow
+from tilewright.tiling.preference import NEARLY_AS_FAST, Scored, preferred, weighs_idleness
 from tilewright.tiling.problem import TilingProblem
-from tilewright.tiling.staging import Staging, stage
+from tilewright.tiling.staging import stage
+from tilewright.tiling.tile_choice import TileChoice
 
 KernelCycles = dict[tuple[int, ...], tuple[float, float]]
 """Steps of all dimensions to the kernel cycles of all tiles, and to the idle share (0 to 1) of the cores' time."""
@@ -54,52 +56,6 @@ link: tcn_har behind 16,000 bytes of l2 then moves 1.19 times its least there. C
 ``l3-chain``), the last 2 % over the far link of silero_vad_16k_folded cost 6 % more over the near one.
 """
 
-NEARLY_AS_FAST = 1.04
-"""Tiles whose predicted cycles are at most this multiple of the least count as equal; the fewest bytes moved decide."""
-
-
-@dataclass(frozen=True, slots=True)
-class TileChoice:
-    """How one operator is cut.
-
-    Attributes:
-        steps: tile step of every iteration dimension.
-        order: cut dimensions, outermost first.
-        copies: slots of each operand's tile buffer, in the order of the problem's operands;
-            0 where the kernel works in the home.
-        near_bytes: bytes of tiles and scratch together, by pool.
-        predicted_cycles: cycles of the whole operator, transfers included.
-        cost: the number that the objective minimises, in cycles or bytes.
-        least_cost: the cost of the cheapest tiles; ``cost`` is a little higher where tiles that move
-            fewer bytes were preferred.
-        stagings: for each operand of the problem its larger tiles in the pools between home and core, from the
-            nearest to the core; () where tiles travel straight between home and core, and where all do.
-        kept: for each operand of the problem the loop index along which halo rows stay near the core
-            (``tiling.kept``), "" where each tile is loaded as a whole; () if no operand keeps rows.
-        hinted: whether hardware hints decided between tiles of nearly the same cost.
-        shift: elements by which the first tile along the only cut dimension is shorter (``plan.Index``).
-    """
-
-    steps: Mapping[str, int]
-    order: tuple[str, ...]
-    copies: tuple[int, ...]
-    near_bytes: Mapping[str, int]
-    predicted_cycles: int
-    cost: int = 0
-    least_cost: int = 0
-    stagings: tuple[tuple[Staging, ...], ...] = ()
-    kept: tuple[str, ...] = ()
-    hinted: bool = False
-    shift: int = 0
-
-    def kept_along(self, position: int) -> str:
-        """The index along which rows of operand number ``position`` are kept; empty for none."""
-        return self.kept[position] if self.kept else ""
-
-    def staging(self, position: int) -> tuple[Staging, ...]:
-        """The stagings of operand number ``position``."""
-        return self.stagings[position] if self.stagings else ()
-
 
 @dataclass(frozen=True, slots=True)
 class TilingOptions:
@@ -110,16 +66,6 @@ class TilingOptions:
     strategy: Strategy = Strategy.COST
     hints: bool = True
     seed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    """A choice with its ``score``: the numbers that the objective minimises, compared from the first to the last."""
-
-    score: tuple[float, ...]
-    choice: TileChoice
-    moved_bytes: int
-    idle_cores: float = 0.0
 
 
 def choose_tiles(problem: TilingProblem, capacities: Capacities, options: TilingOptions) -> TileChoice:
@@ -148,11 +94,11 @@ def choose_tiles(problem: TilingProblem, capacities: Capacities, options: Tiling
 def _most_certain(
     problem: TilingProblem,
     fields: Sequence[tuple[frozenset[int], Field]],
-    found: Sequence[_Scored | None],
+    found: Sequence[Scored | None],
     capacities: Capacities,
     options: TilingOptions,
     kernels: KernelCycles,
-) -> _Scored:
+) -> Scored:
     """The candidate with single slots, unless second slots surely gain cycles.
 
     ``found`` holds the best candidate for each set of doubled operands in ``fields``; the first set is the smallest,
@@ -211,7 +157,7 @@ def _best(
     options: TilingOptions,
     doubled: frozenset[int],
     kernels: KernelCycles,
-) -> _Scored | None:
+) -> Scored | None:
     """The best candidate that fits ``capacities``, None if no candidate fits; ``kernels`` caches kernel cycles."""
     field = usable(problem, field, capacities)
     if not field.size:
@@ -225,7 +171,7 @@ def _best(
     return best if copied is None else min(best, copied, key=lambda item: item.score)
 
 
-def _best_of(search: _Search, doubled: frozenset[int]) -> _Scored | None:
+def _best_of(search: _Search, doubled: frozenset[int]) -> Scored | None:
     """``_best`` of a search that has just begun, over candidates that leave tiles."""
     problem, field, options = search.problem, search.field, search.options
     orders = cheapest_orders(
@@ -242,6 +188,7 @@ def _best_of(search: _Search, doubled: frozenset[int]) -> _Scored | None:
     columns = {name: array.tolist() for name, array in field.steps.items()}
     least = least_costs(problem, field, ways, options.objective)
     cheapest = least.min(axis=0).tolist()
+    fewest = np.min([orders.moved_bytes for orders in ways], axis=0).tolist()
     for candidate in _ranking(problem, options, field, orders, search.tiles).tolist():
         if search.is_beaten(cheapest[candidate]):
             continue
@@ -249,15 +196,17 @@ def _best_of(search: _Search, doubled: frozenset[int]) -> _Scored | None:
         near = bytes_near(problem, field, candidate, steps)
         if not fits_all(near, search.capacities):
             continue
-        alive = [orders for orders, cost in zip(ways, least[:, candidate], strict=True) if not search.is_beaten(cost)]
-        search.evaluate(candidate, steps, near, alive)
+        if not search.is_outdone(cheapest[candidate], fewest[candidate]):
+            costs = zip(ways, least[:, candidate], strict=True)
+            alive = [orders for orders, cost in costs if not search.is_beaten(cost)]
+            search.evaluate(candidate, steps, near, alive)
         evaluated += 1
         if options.strategy is not Strategy.COST or evaluated >= SHORTLIST:
             break
     best = search.best
     if best is None or options.objective is not Objective.CYCLES or options.strategy is not Strategy.COST:
         return best
-    chosen = _preferred(problem, search.found, hints=options.hints)
+    chosen = preferred(problem, search.found, hints=options.hints)
     return replace(chosen, choice=replace(chosen.choice, least_cost=best.choice.cost))
 
 
@@ -279,8 +228,8 @@ class _Search:
     options: TilingOptions
     kernels: KernelCycles
     keep: bool
-    best: _Scored | None = None
-    found: list[_Scored] = dataclass_field(default_factory=list)
+    best: Scored | None = None
+    found: list[Scored] = dataclass_field(default_factory=list)
     tiles: Counts = dataclass_field(init=False)
 
     def __post_init__(self) -> None:
@@ -322,6 +271,18 @@ class _Search:
         spare = NEARLY_AS_FAST if self.options.objective is Objective.CYCLES else 1.0
         return least_cost > self.best.score[0] * spare
 
+    def is_outdone(self, least_cost: float, fewest_bytes: float) -> bool:
+        """Whether the best candidate so far costs at most ``least_cost`` cycles and moves at most ``fewest_bytes``.
+
+        A candidate that can do no better is not preferred to the best one, however little slower it is, but where
+        idle cores and lanes count as well.
+        """
+        if self.best is None or self.options.objective is not Objective.CYCLES:
+            return False
+        if weighs_idleness(self.problem, hints=self.options.hints):
+            return False
+        return self.best.score[0] <= least_cost and self.best.moved_bytes <= fewest_bytes
+
     def _score(
         self,
         candidate: int,
@@ -347,31 +308,9 @@ class _Search:
         score = _score(options, cycles, moved_bytes + FAR_BYTES * staged.link_bytes, staged.near_bytes)
         cost = round(score[0])
         choice = TileChoice(steps, order, copies, staged.near_bytes, round(cycles), cost, cost, staged.stagings, kept)
-        self.found.append(_Scored(score, choice, moved, self._kernel_cycles(steps)[1]))
+        self.found.append(Scored(score, choice, moved, self._kernel_cycles(steps)[1]))
         if self.best is None or score < self.best.score:
             self.best = self.found[-1]
-
-
-def _preferred(problem: TilingProblem, found: Sequence[_Scored], *, hints: bool) -> _Scored:
-    """Of the choices that are nearly as fast as the best, the choice that moves the fewest bytes.
-
-    With ``hints``, idle SIMD lanes and idle cores first raise the cycles and bytes of a choice by ``idle_factor``.
-    """
-    plain = _fewest_bytes([(1.0, item) for item in found])
-    if not hints or problem.cores == problem.simd_bytes == 1:
-        return plain
-    most = min(item.score[0] for item in found) * NEARLY_AS_FAST * (1.0 + 2.0 * IDLE_SHARE)
-    weighed = [
-        (idle_factor(problem, item.choice.steps, item.idle_cores), item) for item in found if item.score[0] <= most
-    ]
-    chosen = _fewest_bytes(weighed)
-    return chosen if chosen is plain else replace(chosen, choice=replace(chosen.choice, hinted=True))
-
-
-def _fewest_bytes(weighed: Sequence[tuple[float, _Scored]]) -> _Scored:
-    limit = min(factor * item.score[0] for factor, item in weighed) * NEARLY_AS_FAST
-    near = [(factor, item) for factor, item in weighed if factor * item.score[0] <= limit]
-    return min(near, key=lambda pair: (pair[0] * pair[1].moved_bytes, pair[0] * pair[1].score[0]))[1]
 
 
 def _ranking(problem: TilingProblem, options: TilingOptions, field: Field, orders: Orders, tiles: Counts) -> Counts:

@@ -12,12 +12,13 @@ from dataclasses import replace
 from tilewright.base.lazy_dataclass import dataclass
 from tilewright.options import Objective, Strategy
 from tilewright.plan import KernelOffer
-from tilewright.tiling.choice import SURELY_FASTER, TileChoice, TilingOptions, choose_tiles
+from tilewright.tiling.choice import SURELY_FASTER, TilingOptions, choose_tiles
 from tilewright.tiling.cut_twice import ways_to_block
 from tilewright.tiling.field import Capacities
 from tilewright.tiling.least_costs import calls_cycles
 from tilewright.tiling.overflow import TileOverflow
 from tilewright.tiling.problem import TilingProblem
+from tilewright.tiling.tile_choice import TileChoice
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ import numpy as np
 
 from tilewright.operators.nest import axis_range
 from tilewright.plan import KernelOffer, LayerFacts, LayerReasons, LayerWork, LinkLoad
-from tilewright.tiling.choice import TileChoice
 from tilewright.tiling.cost import rectangle_counts, rectangle_shape
 from tilewright.tiling.footprint import Counts, moved_elements, needed_elements, plain_shape, rounds, tile_shape
 from tilewright.tiling.hints import idle_cores, idle_lanes
 from tilewright.tiling.kept import ring_axis, ring_pieces, ring_place
 from tilewright.tiling.problem import TilingProblem, tile_lengths
+from tilewright.tiling.tile_choice import TileChoice
 
 
 def layer_facts(problem: TilingProblem, choice: TileChoice, others: tuple[KernelOffer, ...] = ()) -> LayerFacts:
