@@ -20,11 +20,12 @@ from tilewright.planning.decide import Decider, cost_of
 from tilewright.planning.decisions import Decisions
 from tilewright.planning.far_room import far_room
 from tilewright.planning.near_groups import RowGroups, row_groups
-from tilewright.planning.near_stays import NearSearch, NearTensors, near_tensors
+from tilewright.planning.near_stays import NearSearch, NearTensors
 from tilewright.planning.prepare import Prepared
 from tilewright.planning.realise import Planned, realise, schedule_of
 from tilewright.planning.row_group import RowGroup
 from tilewright.planning.spill import travelling, with_homes
+from tilewright.planning.stays import near_tensors
 from tilewright.schedule.group_loops import group_name
 from tilewright.schedule.tile_loops import ScheduledLayer
 from tilewright.storage.homes import near_home

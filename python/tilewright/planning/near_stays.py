@@ -1,4 +1,4 @@
-"""Which intermediate tensors may stay near the core, whole or some rows at a time, and the choice of those that do.
+"""The choice of the intermediate tensors that stay near the core, whole or some rows at a time.
 
 A tensor that stays is read and written in place, so that no layer copies it; while it lives it takes bytes
 from the tiles of all layers. Each layer is asked for its best tiles beside the tensors that stay, and the layers are
@@ -21,21 +21,18 @@ from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Graph
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.options import Objective
-from tilewright.plan import BufferKind
 from tilewright.planning.allowed_kernels import kernel_key
 from tilewright.planning.decide import Decider
 from tilewright.planning.far_room import FarRoom
-from tilewright.planning.prepare import Prepared
 from tilewright.planning.row_group import RowGroup
-from tilewright.planning.spill import at_homes, travelling, with_homes
-from tilewright.platform import Platform
+from tilewright.planning.spill import at_homes, with_homes
+from tilewright.planning.stays import Roots, Stay
 from tilewright.schedule.tile_loops import ScheduledLayer
 from tilewright.storage.homes import Homes, near_home
 from tilewright.storage.overlaps import LayerUse, Overlap, find_overlaps, layer_use, raster_use
 from tilewright.tiling.alike import form
 from tilewright.tiling.cut_twice import with_blocks
 from tilewright.tiling.layer_facts import link_bytes
-from tilewright.tiling.operand import TILE_ALIGN_BYTES
 from tilewright.tiling.problem import TilingProblem
 
 MOST_STATES = 64
@@ -49,19 +46,6 @@ MOST_CHOICES = 1_500
 
 UNLIMITED = 1 << 60
 """Bytes of a pool without limit."""
-
-Roots = frozenset[str]
-"""Tensors that stay, each by the tensor that owns its bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stay:
-    """A tensor that may stay near the core while layers ``first`` to ``last`` run, both included."""
-
-    root: str
-    size_bytes: int
-    first: int
-    last: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,35 +111,6 @@ class _Chosen:
     cost: tuple[int, int] = (0, 0)
 
 
-def near_tensors(prepared: Prepared, platform: Platform) -> list[Stay]:
-    """The intermediate tensors that travel, and are small enough to stay near the core."""
-    pool = near_home(platform)
-    if pool is None:
-        return []
-    have = platform.pool(pool).usable_bytes
-    cut = _given(prepared)
-    found = []
-    for item in travelling(prepared):
-        size = -(-item.size_bytes // TILE_ALIGN_BYTES) * TILE_ALIGN_BYTES
-        is_free = prepared.homes.kinds[item.root] is BufferKind.INTERMEDIATE and item.root not in cut
-        is_free = is_free and pool in prepared.homes.given.get(item.root, (pool,))
-        if is_free and (have is None or size <= have):
-            found.append(Stay(item.root, size, item.first, item.last))
-    return found
-
-
-def _given(prepared: Prepared) -> Roots:
-    """Tensors of layers whose tiles, slots or level the user gives: they travel, so that there are such tiles."""
-    return frozenset(
-        prepared.homes.roots[operand.tensor]
-        for ways in prepared.problems
-        for way in ways
-        if way.has_given_tiles or way.level
-        for operand in way.operands
-        if operand.tensor is not None
-    )
-
-
 @dataclass(slots=True)
 class NearSearch:
     """The choice of tensors that stay; what layers cost beside them is asked for once.
@@ -168,8 +123,9 @@ class NearSearch:
         born, dying: for each layer, those that live from it on, and those that it is the last to need.
         uses: for each layer, those that it reads or writes.
         shared: for each layer, outputs that may lie over an input.
-        problems: a layer's problems by its number and those of its tensors that stay.
-        known: what was chosen so far, by what layers that are alike have in common.
+        problems: a layer's problems by its number and those of its tensors that stay, with their number in ``alike``.
+        alike: what layers that are alike have in common, numbered: to hash it takes long.
+        known: what was chosen so far, by the number in ``alike`` and the room in the pool of the other tensors.
         alone: what was chosen for a layer beside which nothing stays, by its number.
         left: how often tiles may still be chosen.
         groups: layers that may run as a group, by the number of the first.
@@ -184,8 +140,9 @@ class NearSearch:
     dying: list[list[str]] = field(init=False)
     uses: list[Roots] = field(init=False)
     shared: list[list[_Shared]] = field(init=False)
-    problems: dict[tuple[int, Roots], tuple[Sequence[TilingProblem], Hashable]] = field(default_factory=dict)
-    known: dict[Hashable, list[_Chosen]] = field(default_factory=dict)
+    problems: dict[tuple[int, Roots], tuple[Sequence[TilingProblem], int]] = field(default_factory=dict)
+    alike: dict[Hashable, int] = field(default_factory=dict)
+    known: dict[tuple[int, int], list[_Chosen]] = field(default_factory=dict)
     alone: dict[int, _Chosen] = field(default_factory=dict)
     left: int = MOST_CHOICES
     groups: Mapping[int, Sequence[RowGroup]] = field(default_factory=dict)
@@ -294,8 +251,8 @@ class NearSearch:
         return self.alone[number]
 
     def _chosen(self, number: int, own: Roots, room: int, far: int) -> _Chosen | None:
-        problems, key = self._problems(number, own)
-        known = self.known.setdefault((key, far), [])
+        problems, alike = self._problems(number, own)
+        known = self.known.setdefault((alike, far), [])
         found = next((item for item in known if item.room >= room >= item.near_bytes), None)
         if found is None:
             if room < 0 or not self.left:
@@ -309,13 +266,14 @@ class NearSearch:
         layer = ScheduledLayer(problem, found.layer.choice, found.layer.others)
         return _Chosen(found.room, found.near_bytes, found.taken, layer, found.cost)
 
-    def _problems(self, number: int, own: Roots) -> tuple[Sequence[TilingProblem], Hashable]:
-        """The layer's problems with its own tensors in place, and what they have in common with others alike."""
+    def _problems(self, number: int, own: Roots) -> tuple[Sequence[TilingProblem], int]:
+        """The layer's problems with its own tensors in place, and the number that they share with others alike."""
         if (number, own) not in self.problems:
             prepared, platform = self.decider.prepared, self.decider.platform
             moved = {name: self.pool for name, root in prepared.homes.roots.items() if root in own}
             problems = [at_homes(problem, platform, moved) for problem in prepared.problems[number]]
-            self.problems[number, own] = problems, form(problems) or (number, own)
+            alike = self.alike.setdefault(form(problems) or (number, own), len(self.alike))
+            self.problems[number, own] = problems, alike
         return self.problems[number, own]
 
     def _fresh(self, problems: Sequence[TilingProblem], room: int, far: int) -> _Chosen:
