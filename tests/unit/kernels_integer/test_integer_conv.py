@@ -159,6 +159,14 @@ def test_finishes(epilogue: str, geometry: str, out: str) -> None:
     assert found[0].name.endswith(RULES[epilogue])
 
 
+@pytest.mark.parametrize("channels_last", [True, False], ids=["channels last", "channels first"])
+def test_a_convolution_of_one_pixel_is_the_product_of_a_vector(channels_last: bool) -> None:
+    """Which memory order the pixel has does not matter."""
+    graph, feeds = conv(4, x=(1, 24, 1, 1), kernel=(1, 1), channels=10, x_zero_point=5, channels_last=channels_last)
+    names = [choice.name for choice in check(graph, feeds, {"oc": 4}, prefix="fully_connected")]
+    assert {"tilewright_fully_connected_integer_layer", "tilewright_fully_connected_xpulpv2_layer"} <= set(names)
+
+
 @pytest.mark.parametrize("geometry", GEOMETRIES)
 def test_unsigned_input(geometry: str) -> None:
     chosen = {**GEOMETRIES[geometry], "x_zero_point": 131}

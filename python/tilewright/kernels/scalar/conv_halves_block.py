@@ -8,13 +8,13 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.base.lazy_dataclass import dataclass
-from tilewright.graph import Array, Graph
+from tilewright.graph import Array
 from tilewright.kernels.c_structs import PREFIX, CStruct, Int32, Int32x2
 from tilewright.kernels.float_common import step_of
 from tilewright.kernels.integer import BLOCK, steps_product
 from tilewright.kernels.kernel import HEIGHT, ConstantOperand, Declaration, Kernel, KernelChoice, Packing, TileSteps
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
-from tilewright.kernels.scalar.geometry import PlaneWindows
+from tilewright.kernels.scalar.geometry import PlaneWindows, channels_lie_beside
 from tilewright.kernels.scalar.int16_convolution import (
     HIGH,
     INT32_MAX,
@@ -63,7 +63,7 @@ def blocks_of(conv: HalvesConv, kernel: Kernel, attributes: CStruct, channels: s
     There is none if the channels of x do not lie side by side, or sums need more than 32 bits.
     """
     rows = _short_rows(conv)
-    if rows is None or not _has_channels_side_by_side(conv.graph, conv.node.inputs[0]):
+    if rows is None or not channels_lie_beside(conv.graph, conv.node.inputs[0]):
         return ()
     shape = (conv.weights.shape[0], prod(conv.weights.shape[1:]))
     packed = Packing(shape, np.dtype(np.int8), lambda _: _alternating(conv.weights))
@@ -84,12 +84,6 @@ def blocks_of(conv: HalvesConv, kernel: Kernel, attributes: CStruct, channels: s
             uncut=frozenset({"ic", "kh", "kw"}),
         ),
     )
-
-
-def _has_channels_side_by_side(graph: Graph, name: str) -> bool:
-    """Whether no other axis of more than one element lies inside a tensor's channels."""
-    tensor = graph.tensor(name)
-    return all(tensor.shape[axis] == 1 for axis in tensor.order[tensor.order.index(1) + 1 :])
 
 
 def short_finish(conv: HalvesConv) -> int:

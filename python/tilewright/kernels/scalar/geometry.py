@@ -89,6 +89,12 @@ def channels_lie_innermost(graph: Graph, name: str) -> bool:
     return len(order) > 2 and order[-1] == 1
 
 
+def channels_lie_beside(graph: Graph, name: str) -> bool:
+    """Whether no other axis of more than one element lies inside a tensor's channels: also true of single pixels."""
+    tensor = graph.tensor(name)
+    return all(tensor.shape[axis] == 1 for axis in tensor.order[tensor.order.index(1) + 1 :])
+
+
 def plane_view(rank: int) -> tuple[int, ...]:
     """The view [n, c, h, w] of a tensor of rank 3 or 4; a single spatial axis is w."""
     return (0, 1, 2, 3) if rank == 4 else (0, 1, -1, 2)

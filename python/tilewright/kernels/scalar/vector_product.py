@@ -55,7 +55,7 @@ def pointwise_product(conv: IntegerConv, graph: Graph) -> VectorProduct | None:
     y_shape = graph.tensor(conv.node.outputs[0]).shape
     groups, _, window, _ = conv.weights.shape
     single = window == 1 and groups == 1 and all(extent == 1 for extent in (*shape[2:], *y_shape[2:]))
-    if not single or shape[0] > MOST_ROWS or conv.windows.pads != (0, 0):
+    if not single or shape[0] > MOST_ROWS or any(conv.windows.pads):
         return None
     x, y = (TensorOperand(operand.tensor, operand.axes, (0, 1)) for operand in conv.operands)
     return VectorProduct(conv.nest, x, y, conv.dtype, conv.weights, conv.finish, OF_CONV, along("group"))

@@ -21,7 +21,7 @@ from tilewright.kernels.kernel import (
     TileSteps,
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
-from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows
+from tilewright.kernels.scalar.geometry import PlaneWindows, channels_lie_beside, plane_windows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, integer_conv, padded_extents
 from tilewright.kernels.xpulpv2 import depthwise as depthwise_xpulpv2
 from tilewright.kernels.xpulpv2 import family as xpulpv2
@@ -101,14 +101,11 @@ def choices(node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
     _, group_outputs, _, group_inputs = conv.weights.shape
     if group_outputs == 1 and group_inputs == 1:
         return depthwise_xpulpv2.depthwise(conv)
-    order = graph.tensor(node.inputs[0]).order
+    beside = channels_lie_beside(graph, node.inputs[0])
     least = xpulpv2.WORD if conv.windows.kernel == (1, 1) else LEAST_RUN
-    direct = group_inputs % xpulpv2.WORD == 0 and group_inputs >= least and order[-1] == 1
+    direct = group_inputs % xpulpv2.WORD == 0 and group_inputs >= least and beside
     vectors = pointwise(conv, graph) if direct else ()
-    return (
-        *vectors,
-        _choice(conv, _is_planar(conv, graph), direct, _CONVS[core.pointer_bytes, order[-1] == 1]),
-    )
+    return *vectors, _choice(conv, _is_planar(conv, graph), direct, _CONVS[core.pointer_bytes, beside])
 
 
 def _is_planar(conv: IntegerConv, graph: Graph) -> bool:
