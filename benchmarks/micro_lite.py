@@ -22,11 +22,13 @@ class LiteChain:
     Attributes:
         shape: extents of the last tensor, [batch, height, width, channels] or [rows, entries].
         kind: its element type; float32 layers have weights of int8.
+        is_steep: whether a product of the scales of input and weights is a quarter to half that of the output, so that
+            sums are rounded twice, instead of what fills the range of the output.
     """
 
-    def __init__(self, seed: int, *shape: int, kind: str = "int8") -> None:
+    def __init__(self, seed: int, *shape: int, kind: str = "int8", is_steep: bool = False) -> None:
         self.random = np.random.default_rng(seed)
-        self.kind, self.shape = kind, shape
+        self.kind, self.shape, self.is_steep = kind, shape, is_steep
         self.values, self.steps = [self.value(shape)], list[Step]()
         self.x = 0
 
@@ -51,7 +53,8 @@ class LiteChain:
     def weights(self, shape: tuple[int, ...], axis: int, taps: int) -> tuple[int, int]:
         """Numbers of weights and bias; sums of so many products fill the range of the output."""
         channels = shape[axis]
-        scales = 2.0 ** -self.random.uniform(0.0, 1.0, channels) / (40.0 * taps**0.5)
+        scales = 2.0 ** -self.random.uniform(0.0, 1.0, channels)
+        scales *= 0.49 if self.is_steep else 1.0 / (40.0 * taps**0.5)
         low, high = (1, 255) if self.kind == "uint8" else (-127, 127)
         data = self.random.integers(low, high, shape, endpoint=True)
         if self.kind == "uint8":
@@ -101,6 +104,13 @@ class LiteChain:
         before = self.steps[-1].inputs[0]
         return self.step(operator, (self.x, before), self.shape, activation="NONE")
 
+    def probabilities(self, operator: str) -> LiteChain:
+        """SOFTMAX or LOG_SOFTMAX of int8 with the output that LiteRT demands, and back to the chain's scale."""
+        scale, zero_point = {"SOFTMAX": (1 / 256, -128), "LOG_SOFTMAX": (16 / 256, 127)}[operator]
+        logits, self.x = self.x, self.put(Value(self.shape, "int8", (scale,), (zero_point,)))
+        self.steps.append(Step(operator, (logits,), (self.x,), {"beta": 1.0} if operator == "SOFTMAX" else {}))
+        return self.step("QUANTIZE", (self.x,), self.shape)
+
     def quantized(self, kind: str) -> LiteChain:
         """QUANTIZE to an element type."""
         self.kind = kind
@@ -121,22 +131,22 @@ class LiteChain:
         return {"t0": drawn}, {f"t{self.x}": np.zeros(last.shape, last.type)}
 
 
-def _convolutions(kind: str = "int8") -> LiteChain:
-    chain = LiteChain(31, 1, 18, 15, 6, kind=kind)
+def _convolutions(kind: str = "int8", *, is_steep: bool = False) -> LiteChain:
+    chain = LiteChain(31, 1, 18, 15, 6, kind=kind, is_steep=is_steep)
     for outputs, kernel, stride in ((16, 3, 1), (24, 3, 1), (32, 1, 1), (40, 3, 2), (64, 3, 1), (64, 1, 1), (30, 3, 1)):
         chain.conv(outputs, kernel, stride)
     return chain
 
 
-def _depthwise(kind: str = "int8") -> LiteChain:
-    chain = LiteChain(32, 1, 24, 22, 16, kind=kind)
+def _depthwise(kind: str = "int8", *, is_steep: bool = False) -> LiteChain:
+    chain = LiteChain(32, 1, 24, 22, 16, kind=kind, is_steep=is_steep)
     for kernel, stride in ((3, 1), (5, 1), (3, 2), (3, 1), (5, 2), (3, 1)):
         chain.depthwise(kernel, stride)
     return chain
 
 
-def _dense(kind: str = "int8") -> LiteChain:
-    chain = LiteChain(33, 1, 256, kind=kind)
+def _dense(kind: str = "int8", *, is_steep: bool = False) -> LiteChain:
+    chain = LiteChain(33, 1, 256, kind=kind, is_steep=is_steep)
     for outputs in (128, 64, 192, 32, 10, 7, 48):
         chain.dense(outputs)
     return chain
@@ -168,11 +178,22 @@ def _stored() -> LiteChain:
     return chain.quantized("int8").conv(8, 1).depthwise(3).quantized("uint8").quantized("int8")
 
 
+def _probabilities() -> LiteChain:
+    chain = LiteChain(38, 1, 24)
+    for outputs in (2, 10, 35, 120):
+        chain.dense(outputs).probabilities("SOFTMAX").probabilities("LOG_SOFTMAX")
+    return chain
+
+
 LITE: MappingProxyType[str, Callable[[], LiteChain]] = MappingProxyType(
     {
         "lite_convolutions": _convolutions,
         "lite_depthwise": _depthwise,
         "lite_dense": _dense,
+        "lite_steep_convolutions": lambda: _convolutions(is_steep=True),
+        "lite_steep_depthwise": lambda: _depthwise(is_steep=True),
+        "lite_steep_dense": lambda: _dense(is_steep=True),
+        "lite_probabilities": _probabilities,
         "lite_rows": _rows,
         "lite_sums": lambda: _sums("int8"),
         "lite_stored": _stored,
