@@ -95,8 +95,9 @@ def test_what_was_not_measured_stays() -> None:
     add = with_unmeasured(fitted, loaded, samples).kernel("add_integer_shift")
     assert (add.first_cycles, add.lone_weight, add.loops_weight) == (1290.0, 1.0, 1.5)
     assert "first_cycles = 1290.0, loops_weight = 1.5 }" in cost_text(with_unmeasured(fitted, loaded, samples))
-    slow = replace(before, kernels=(("add_integer_shift", KernelCost(element_cycles=40.0)),))
-    assert with_unmeasured(fitted, slow, samples).kernel("add_integer_shift").element_cycles == 0.0
+    slow = replace(before, kernels=(("add_integer_shift", KernelCost(element_cycles=40.0, point_cycles=60.0)),))
+    add = with_unmeasured(fitted, slow, samples).kernel("add_integer_shift")
+    assert (add.element_cycles, add.point_cycles) == (0.0, 0.0)
     shorter = without_first_calls(samples, loaded)
     for item, less in zip(samples, shorter, strict=True):
         cycles = 1290 if item.kernel == "add_integer_shift" else 0

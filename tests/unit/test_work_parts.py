@@ -79,6 +79,19 @@ def test_each_element_of_a_result_costs_besides() -> None:
     assert besides == pytest.approx(2.5 * prod(result.extents) / problem.extents["oh"])
 
 
+def test_each_point_of_a_nest_costs_besides() -> None:
+    """As each product does that a library function computes."""
+    name = "conv_rows_f32"
+    problem = problem_of(CONVOLUTIONS[name], far_platform(1 << 20))
+    costs = Costs(kernels=((name, KernelCost(point_cycles=60.0)),))
+    soft = replace(problem, costs=costs)
+    plain = problem.kernel_cycles(problem.extents, None)
+    assert soft.kernel_cycles(problem.extents, None) == plain + 60.0 * problem.kernel.nest.macs
+    row = {**problem.extents, "oh": 1}
+    besides = soft.kernel_cycles(row, None) - problem.kernel_cycles(row, None)
+    assert besides == pytest.approx(60.0 * problem.kernel.nest.macs / problem.extents["oh"])
+
+
 @pytest.mark.parametrize(("columns", "alone"), [(16, 0), (12, 4), (8, 0), (6, 6), (4, 4)])
 def test_transposed_columns_are_computed_together_a_stride_apart(columns: int, alone: int) -> None:
     """Of 12 columns at stride 2, four of the even and four of the odd ones are computed together, two of each alone."""

@@ -14,7 +14,8 @@ class KernelCost:
     """What one kernel costs here: cycles of a call = call_cycles + factor * what the kernel's own formula says.
 
     An element of a result takes ``element_cycles`` more, on a core that lacks an instruction of which formulas count
-    one for each element: that for the high word of a product, on a Cortex-M0.
+    one for each element: that for the high word of a product, on a Cortex-M0. A point of the kernel's loop nest takes
+    ``point_cycles`` more, where library functions compute floats: about 60 on a Cortex-M3.
     Where parts of the formula have weights (``kernels.kernel.WorkParts``), it says so many times more or less of them.
     The first call of a layer takes ``first_cycles`` more, and so does each call in a group: the code of other stages
     has driven that of the kernel out of a small instruction cache.
@@ -32,6 +33,13 @@ class KernelCost:
     )
     element_cycles: float = field(
         default=0.0, metadata=setting("for each element of a result, beside the formula", unit="cycles")
+    )
+    point_cycles: float = field(
+        default=0.0,
+        metadata=setting(
+            "for each point of the loop nest, beside the formula: a product of a convolution, an element of Add",
+            unit="cycles",
+        ),
     )
     lone_weight: float = field(
         default=1.0,

@@ -226,10 +226,11 @@ class TilingProblem:
         cycles += cost.factor * self.work(lengths, core_split, ring)
         if self.costs.row_cycles:
             cycles += self.costs.row_cycles * self.rows(lengths, core_split)
-        if cost.element_cycles:
-            part = lengths if core_split is None else core_split.part(lengths)
-            cycles += cost.element_cycles * written_elements(self.operands, part)
-        return cycles
+        if not cost.element_cycles and not cost.point_cycles:
+            return cycles
+        part = lengths if core_split is None else core_split.part(lengths)
+        cycles += cost.element_cycles * written_elements(self.operands, part)
+        return cycles + cost.point_cycles * prod(part.values())
 
     def work(self, lengths: TileSteps, core_split: CoreSplit | None, ring: int | None = None) -> float:
         """Cycles of one call by the kernel's formula, parts weighed as the platform says, on the slowest core."""

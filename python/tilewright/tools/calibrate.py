@@ -146,12 +146,16 @@ def fit(
 def with_unmeasured(costs: Costs, before: Costs, samples: Sequence[Sample]) -> Costs:
     """The fitted ``costs`` with what ``before`` says of first calls and weights, and of what has no samples.
 
-    Samples do not say what elements of results cost: it is in the fitted factors.
+    Samples do not say what elements of results and points of nests cost: it is in the fitted factors.
     """
     known = dict(before.kernels)
     fitted = {
         name: replace(
-            known.get(name, KernelCost()), call_cycles=cost.call_cycles, factor=cost.factor, element_cycles=0.0
+            known.get(name, KernelCost()),
+            call_cycles=cost.call_cycles,
+            factor=cost.factor,
+            element_cycles=0.0,
+            point_cycles=0.0,
         )
         for name, cost in costs.kernels
     }

@@ -68,7 +68,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
                 parameters=_parameters(node.attributes),
             ),
             uncut=frozenset({f"d{axis}"}),
-            called=f"{_LINE.symbol}_quantize" if node.operator == "QuantizeLine" else "",
+            called=_CALLED.get(node.operator, ""),
         ),
     )
 
@@ -89,6 +89,8 @@ def _top_k_cycles(choice: KernelChoice, steps: TileSteps) -> float:
 
 
 _LINE = Kernel("tilewright_line", Line, per_point(20.0))
+_CALLED = {"LogSoftmax": f"{_LINE.symbol}_log_softmax", "QuantizeLine": f"{_LINE.symbol}_quantize"}
+"""Names in platform files of functions that cost far more than others where library functions compute floats."""
 _KERNELS = {
     "LogSoftmax": replace(_LINE, cycles=per_point(130.0)),
     "TopK": replace(_LINE, cycles=_top_k_cycles),
