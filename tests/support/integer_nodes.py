@@ -46,6 +46,7 @@ SOURCES = (
     "packed_high.c",
     "packed_layer.c",
     "packed_twice.c",
+    "depthwise_beside.c",
     "depthwise_integer.c",
     "depthwise_slide.c",
     "fully_connected_integer.c",

@@ -66,6 +66,7 @@ RULED = {
     "fully_connected_packed": (tuple(f"fully_connected_packed_{sign}" for sign in SIGNS), CHANNEL_RULES),
     "conv_integer": (("conv_integer", "conv_wide"), CHANNEL_RULES),
     "depthwise_integer": (("depthwise_slide", "depthwise_stride", "depthwise_any"), CHANNEL_RULES),
+    "depthwise_beside": (("depthwise_beside",), CHANNEL_RULES),
     "fully_connected_integer": (("fully_connected_integer", "fully_connected_unsigned"), CHANNEL_RULES),
     "matmul_integer": (("matmul_integer",), VALUE_RULES),
     "binary_integer": (("add_integer", "sub_integer", "mul_integer"), VALUE_RULES),

@@ -144,6 +144,7 @@ KERNELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "kernels.scalar.conv_transpose_float": ("ConvTranspose",),
         "kernels.scalar.conv_transpose_integer": ("ConvTransposeInteger",),
         "kernels.scalar.depthwise_along": (),
+        "kernels.scalar.depthwise_beside": (),
         "kernels.scalar.depthwise_float": (),
         "kernels.scalar.depthwise_halves": (),
         "kernels.scalar.depthwise_integer": (),

@@ -82,6 +82,15 @@ def packed_weights(weights: Array) -> Array:
     return np.ascontiguousarray(np.moveaxis(padded.reshape(groups, -1, BLOCK, window, inputs), 2, -1))
 
 
+def alternating(weights: Array) -> Array:
+    """int8[channels, elements of a window]: elements of four channels alternate, those of the last ones do not."""
+    channels = weights.shape[0]
+    rows = weights.reshape(channels, -1).astype(np.int8)
+    whole_blocks = channels - channels % BLOCK
+    blocks_of_four = rows[:whole_blocks].reshape(channels // BLOCK, BLOCK, rows.shape[1]).transpose(0, 2, 1)
+    return np.concatenate([blocks_of_four.reshape(whole_blocks, rows.shape[1]), rows[whole_blocks:]])
+
+
 def packed_rows(rows: Array, groups: int) -> Packing:
     """int32[groups, blocks, 4, words] from int32[groups * channels, words]; zeros behind the last channel."""
     words_each, channels = int(rows.shape[1]), int(rows.shape[0]) // groups

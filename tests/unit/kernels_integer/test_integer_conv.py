@@ -159,6 +159,43 @@ def test_finishes(epilogue: str, geometry: str, out: str) -> None:
     assert found[0].name.endswith(RULES[epilogue])
 
 
+BESIDE = {
+    "column": {"x": (1, 10, 9, 1), "kernel": (9, 1)},
+    "columns": {"x": (2, 8, 12, 3), "kernel": (5, 1), "strides": (2, 1)},
+    "row": {"x": (1, 7, 1, 11), "kernel": (1, 11)},
+    "windows": {"x": (1, 9, 9, 8), "kernel": (4, 3), "strides": (2, 3), "dilations": (2, 1)},
+    "line": {"x": (1, 6, 23), "kernel": (5,), "strides": (3,), "dilations": (3,)},
+}
+"""Depthwise convolutions without padding, whose channels lie side by side."""
+
+
+@pytest.mark.parametrize("epilogue", ["none", "high", "even", "shift", "long", "rescale"])
+@pytest.mark.parametrize("geometry", BESIDE)
+def test_channels_side_by_side(geometry: str, epilogue: str) -> None:
+    given = BESIDE[geometry]
+    channels = given["x"][1]
+    graph, feeds = conv(13, **given, channels=channels, group=channels, x_zero_point=-7, epilogue=epilogue)
+    tolerance = 1e-6 if epilogue == "rescale" else 0.0
+    assert check(graph, feeds, prefix="depthwise_beside", tolerance=tolerance)
+    check(graph, feeds, {"group": 4, "oh": 2, "ow": 2}, prefix="depthwise_beside", tolerance=tolerance)
+
+
+@pytest.mark.parametrize("operand", [0, 3])
+@pytest.mark.parametrize("geometry", ["columns", "windows"])
+def test_rows_in_a_ring_of_channels_side_by_side(operand: int, geometry: str) -> None:
+    given = BESIDE[geometry]
+    channels = given["x"][1]
+    graph, feeds = conv(17, **given, channels=channels, group=channels, x_zero_point=5)
+    for rows in (given["x"][2], given["x"][2] + 2):
+        check(graph, feeds, {"oh": 2}, prefix="depthwise_beside", rings=(Ring(operand, 2, rows),))
+
+
+def test_padding_and_planes_are_for_other_depthwise_kernels() -> None:
+    for unfit in ({"pads": (1, 0, 0, 0)}, {"channels_last": False}, {"x_dtype": "uint8"}):
+        graph, _ = conv(3, **{**BESIDE["windows"], **unfit}, channels=9, group=9)
+        assert not any("beside" in choice.name for choice in choices_of(graph)), unfit
+
+
 @pytest.mark.parametrize("channels_last", [True, False], ids=["channels last", "channels first"])
 def test_a_convolution_of_one_pixel_is_the_product_of_a_vector(channels_last: bool) -> None:
     """Which memory order the pixel has does not matter."""

@@ -11,7 +11,7 @@ from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array
 from tilewright.kernels.c_structs import PREFIX, CStruct, Int32, Int32x2
 from tilewright.kernels.float_common import step_of
-from tilewright.kernels.integer import BLOCK, steps_product
+from tilewright.kernels.integer import BLOCK, alternating, steps_product
 from tilewright.kernels.kernel import HEIGHT, ConstantOperand, Declaration, Kernel, KernelChoice, Packing, TileSteps
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
 from tilewright.kernels.scalar.geometry import PlaneWindows, channels_lie_beside
@@ -66,7 +66,7 @@ def blocks_of(conv: HalvesConv, kernel: Kernel, attributes: CStruct, channels: s
     if rows is None or not channels_lie_beside(conv.graph, conv.node.inputs[0]):
         return ()
     shape = (conv.weights.shape[0], prod(conv.weights.shape[1:]))
-    packed = Packing(shape, np.dtype(np.int8), lambda _: _alternating(conv.weights))
+    packed = Packing(shape, np.dtype(np.int8), lambda _: alternating(conv.weights))
     x, y = conv.operands
     return (
         KernelChoice(
@@ -97,15 +97,6 @@ def _short_rows(conv: HalvesConv) -> Array | None:
     if factors is None or int(conv.reach.max()) > INT32_MAX:
         return None
     return np.column_stack([conv.bias, np.array(factors, np.int64)]).astype(np.uint32).view(np.int32)
-
-
-def _alternating(weights: Array) -> Array:
-    """int8 [channels, elements of a window]: elements of four channels alternate, those of the last ones do not."""
-    channels = weights.shape[0]
-    rows = weights.reshape(channels, -1).astype(np.int8)
-    whole_blocks = channels - channels % BLOCK
-    blocks = rows[:whole_blocks].reshape(channels // BLOCK, BLOCK, rows.shape[1]).transpose(0, 2, 1)
-    return np.concatenate([blocks.reshape(whole_blocks, rows.shape[1]), rows[whole_blocks:]])
 
 
 def _cycles(choice: KernelChoice, steps: TileSteps) -> float:

@@ -36,6 +36,7 @@ from tilewright.kernels.requantization import (
 from tilewright.kernels.scalar import (
     conv_packed,
     depthwise_along,
+    depthwise_beside,
     depthwise_integer,
     depthwise_rows,
     fully_connected_integer,
@@ -79,7 +80,8 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     pointwise = fully_connected_integer.pointwise(conv, graph)
     rows = depthwise_along.along_rows(conv, graph) or depthwise_rows.rows_of_windows(conv, graph)
-    special = (*pointwise, *depthwise_integer.depthwise(conv), *rows)
+    channels = (*depthwise_integer.depthwise(conv), *depthwise_beside.beside(conv, graph))
+    special = (*pointwise, *channels, *rows)
     return (*special, *conv_packed.packed(conv, graph), _general(conv))
 
 

@@ -398,6 +398,28 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_along_attributes) == (
 void tilewright_depthwise_along(const struct tilewright_depthwise_along_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+/* Depthwise convolution of int8 images without padding, four channels at a time: one input and one
+ * output channel in each group. The channels lie side by side in x, which is read in place. Made
+ * for few output positions with long windows, as networks have that hear one frame at a time.
+ * Operands: x [n, c, h, w]; weights int8 [block][kernel][4], channels behind the last whole block
+ * [c][kernel]; constants [c][words of the rule]; y [n, c, h, w]. No scratch. */
+struct tilewright_depthwise_beside_attributes {
+    int32_t kernel[2];
+    int32_t strides[2];
+    int32_t dilations[2];
+    int32_t pads[2]; /* above and to the left */
+    const struct tilewright_rule *rule;
+    int32_t minimum; /* the bits of a float: rule rescale */
+    int32_t maximum;
+    int32_t addend; /* of rules with one for the layer */
+    int32_t shift; /* of rules with one for the layer */
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_beside_attributes) == (sizeof(void *) == 4 ? 52 : 56),
+                       "tilewright_depthwise_beside_attributes");
+
+void tilewright_depthwise_beside(const struct tilewright_depthwise_beside_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 /* Operands: x [n, c, h, w]; weights [block][1 + kh * kw][4], the biases first; y [n, c, h, w]. */
 struct tilewright_depthwise_f32_attributes {
     int32_t kernel[2];
