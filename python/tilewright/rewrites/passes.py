@@ -23,6 +23,7 @@ from tilewright.rewrites.repeats import name_repeats
 from tilewright.rewrites.scaling import fold_scaling
 from tilewright.rewrites.upright import upright
 from tilewright.rewrites.views import eliminate_views
+from tilewright.rewrites.whole_windows import multiply_whole_windows
 
 
 def optimise(
@@ -60,6 +61,6 @@ def optimise(
     graph = drop_dead_channels(graph)
     graph = join_products_and_sums(graph)
     graph = only_needed_positions(graph, fed)
-    if fed:
-        graph = with_feed(upright(with_slide(graph, slide)), fed)
-    return in_rows(choose_layout(graph, families, core))
+    if not fed:
+        return in_rows(choose_layout(eliminate_views(multiply_whole_windows(graph)), families, core))
+    return in_rows(choose_layout(with_feed(upright(with_slide(graph, slide)), fed), families, core))
