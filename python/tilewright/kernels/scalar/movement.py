@@ -14,6 +14,7 @@ from tilewright.kernels.c_structs import CStruct, Int32, Int32x6, UInt32x2
 from tilewright.kernels.float_common import fits_rank, leading, per_point
 from tilewright.kernels.kernel import MAX_RANK, Declaration, Kernel, KernelChoice, TensorOperand
 from tilewright.kernels.scalar.elementwise_float import elementwise
+from tilewright.kernels.scalar.moved_rows import in_rows, joined_axes
 from tilewright.operators.attributes import AxisAttributes
 from tilewright.operators.elementwise import nest as elementwise_nest
 from tilewright.operators.movement import (
@@ -97,7 +98,7 @@ def transpose(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel for Transpose: Copy, with a view of the input whose axes stand in the output's order."""
     permutation = node.given(TransposeAttributes).perm
     view = (-1,) * (MAX_RANK - len(permutation)) + permutation
-    copies = _copy(node, graph, transpose_nest)
+    copies = _copy(node, graph, transpose_nest, axes=permutation)
     return tuple(replace(choice, reads=(replace(_tensor(choice.reads[0]), view=view),)) for choice in copies)
 
 
@@ -114,7 +115,9 @@ def concat(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     axis = node.given(AxisAttributes).axis
     rank = len(graph.tensor(node.outputs[0]).shape)
     attributes = Concat(_element_bytes(node, graph), inputs=len(node.inputs), axis=MAX_RANK - rank + axis)
-    choice = _mover(node, graph, _CONCAT, attributes, concat_nest)
+    parts = [graph.tensor(name).shape[axis] for name in node.inputs]
+    kernel = in_rows(_CONCAT, joined_axes(node, graph), attributes.element_bytes, parts, axis)
+    choice = _mover(node, graph, kernel, attributes, concat_nest)
     return (replace(choice, uncut=frozenset({f"d{axis}"})),)
 
 
@@ -148,12 +151,19 @@ def reshape(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 
 def _copy(
-    node: Node, graph: Graph, nest_of: NestOf, starts: Sequence[int] = (), steps: Sequence[int] = ()
+    node: Node,
+    graph: Graph,
+    nest_of: NestOf,
+    starts: Sequence[int] = (),
+    steps: Sequence[int] = (),
+    axes: Sequence[int] = (),
 ) -> tuple[KernelChoice, ...]:
+    """The kernel; ``axes`` are those of the input by axis of the output, all where they are the same."""
     if not _moves(node, graph):
         return ()
     attributes = Copy(_element_bytes(node, graph), leading(starts, 0), leading(steps, 1))
-    return (_mover(node, graph, _COPY, attributes, nest_of),)
+    kernel = in_rows(_COPY, joined_axes(node, graph, steps, axes), attributes.element_bytes)
+    return (_mover(node, graph, kernel, attributes, nest_of),)
 
 
 def _mover(node: Node, graph: Graph, kernel: Kernel, attributes: CStruct, nest_of: NestOf) -> KernelChoice:
