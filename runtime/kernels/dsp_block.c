@@ -358,6 +358,16 @@ void tilewright_dsp_high(struct tilewright_runs_job *job)
     finish(job, TILEWRIGHT_RULE_HIGH);
 }
 
+void tilewright_dsp_away(struct tilewright_runs_job *job)
+{
+    finish(job, TILEWRIGHT_RULE_AWAY);
+}
+
+void tilewright_dsp_twice(struct tilewright_runs_job *job)
+{
+    finish(job, TILEWRIGHT_RULE_TWICE);
+}
+
 /* The finish for rules whose functions are in C: it does nothing, so the job keeps the sums. */
 void tilewright_dsp_sums(struct tilewright_runs_job *job)
 {

@@ -67,7 +67,8 @@ TILEWRIGHT_INLINE void line(const struct tilewright_limits *limits, const int32_
 #if defined(__ARM_FEATURE_SAT)
     const enum tilewright_dsp_limits known = tilewright_dsp_limits_of(&copy);
     const int32_t is_short = rule == TILEWRIGHT_RULE_FOLDED || rule == TILEWRIGHT_RULE_LAYER ||
-                             rule == TILEWRIGHT_RULE_HIGH;
+                             rule == TILEWRIGHT_RULE_HIGH || rule == TILEWRIGHT_RULE_AWAY ||
+                             rule == TILEWRIGHT_RULE_TWICE;
     if (is_short != 0 && known == TILEWRIGHT_DSP_SIGNED) {
         while (sums != end) {
             tilewright_dsp_store(out, *sums++, constants, &copy, rule, TILEWRIGHT_DSP_SIGNED);

@@ -11,7 +11,41 @@
 #if defined(__ARM_FEATURE_MVE)
 
 /* clang-format off */
+/* Rules of four words, whose constants do not fit in registers together: `rows` has the addresses of those of four
+ * channels, `sums` the sums and then the elements; t, u and v are free. Shifts look at the lowest byte of a lane. */
+#define TILEWRIGHT_MVE_AWAY_OF(sums, rows, t, u, v)                                                \
+    "vldrw.u32 " t ", [" rows "]\n"                                                                \
+    "vadd.i32 " sums ", " sums ", " t "\n"                                                         \
+    "vldrw.u32 " t ", [" rows ", #4]\n"                                                            \
+    "vmulh.s32 " u ", " sums ", " t "\n"                                                           \
+    "vshr.s32 " t ", " t ", #31\n"                                                                 \
+    "vand " t ", " t ", " sums "\n"                                                                \
+    "vadd.i32 " u ", " u ", " t "\n"                                                               \
+    "vldrw.u32 " v ", [" rows ", #12]\n"                                                           \
+    "vshr.s32 " t ", " v ", #8\n"                                                                  \
+    "vsub.i32 " t ", " sums ", " t "\n"                                                            \
+    "vshr.s32 " t ", " t ", #31\n"                                                                 \
+    "vadd.i32 " u ", " u ", " t "\n"                                                               \
+    "vldrw.u32 " t ", [" rows ", #8]\n"                                                            \
+    "vadd.i32 " u ", " u ", " t "\n"                                                               \
+    "vneg.s32 " v ", " v "\n"                                                                      \
+    "vshl.s32 " sums ", " u ", " v "\n"
+#define TILEWRIGHT_MVE_TWICE_OF(sums, rows, t, u, v)                                               \
+    "vldrw.u32 " t ", [" rows "]\n"                                                                \
+    "vadd.i32 " sums ", " sums ", " t "\n"                                                         \
+    "vldrw.u32 " t ", [" rows ", #4]\n"                                                            \
+    "vshr.u32 " t ", " t ", #1\n"                                                                  \
+    "vqrdmulh.s32 " u ", " sums ", " t "\n"                                                        \
+    "vldrw.u32 " v ", [" rows ", #12]\n"                                                           \
+    "vneg.s32 " v ", " v "\n"                                                                      \
+    "vshr.s32 " t ", " u ", #31\n"                                                                 \
+    "vadd.i32 " u ", " u ", " t "\n"                                                               \
+    "vldrw.u32 " t ", [" rows ", #8]\n"                                                            \
+    "vadd.i32 " u ", " u ", " t "\n"                                                               \
+    "vshl.s32 " sums ", " u ", " v "\n"
+
 /* Load the constants of the next four channels: `rows` has the addresses of the four before. */
+#define TILEWRIGHT_MVE_NEXT_ROWS "vldrw.u32 q0, [%q[rows], #64]!\n"
 #define TILEWRIGHT_MVE_TWO_WORDS                                                                   \
     "vldrw.u32 q0, [%q[rows], #32]!\n"                                                             \
     "vldrw.u32 q1, [%q[rows], #4]\n"
@@ -36,6 +70,9 @@
     "vmulh.s32 q2, q2, q1\n"                                                                       \
     "vadd.i32 q2, q2, q3\n"                                                                        \
     "vshl.s32 q2, q2, q7\n"
+
+#define TILEWRIGHT_MVE_AWAY TILEWRIGHT_MVE_AWAY_OF("q2", "%q[rows]", "q0", "q1", "q3")
+#define TILEWRIGHT_MVE_TWICE TILEWRIGHT_MVE_TWICE_OF("q2", "%q[rows]", "q0", "q1", "q3")
 
 #define TILEWRIGHT_MVE_STORE(rule, pixel)                                                          \
     rule                                                                                           \
@@ -96,6 +133,10 @@ TILEWRIGHT_INLINE void finish_beside(const struct tilewright_runs_job *job,
         TILEWRIGHT_MVE_FINISH(TILEWRIGHT_MVE_TWO_WORDS, TILEWRIGHT_MVE_FOLDED)
     } else if (rule == TILEWRIGHT_RULE_LAYER) {
         TILEWRIGHT_MVE_FINISH(TILEWRIGHT_MVE_TWO_WORDS, TILEWRIGHT_MVE_LAYER)
+    } else if (rule == TILEWRIGHT_RULE_AWAY) {
+        TILEWRIGHT_MVE_FINISH(TILEWRIGHT_MVE_NEXT_ROWS, TILEWRIGHT_MVE_AWAY)
+    } else if (rule == TILEWRIGHT_RULE_TWICE) {
+        TILEWRIGHT_MVE_FINISH(TILEWRIGHT_MVE_NEXT_ROWS, TILEWRIGHT_MVE_TWICE)
     } else {
         TILEWRIGHT_MVE_FINISH(TILEWRIGHT_MVE_FOUR_WORDS, TILEWRIGHT_MVE_HIGH)
     }
@@ -144,6 +185,10 @@ _Static_assert(offsetof(struct tilewright_runs_job, weights) == 8 &&
     "vadd.i32 " sums ", " sums ", q2\n"                                                            \
     "vshl.s32 " sums ", " sums ", q3\n"
 
+#define TILEWRIGHT_MVE_AWAY_SUMS(sums) TILEWRIGHT_MVE_AWAY_OF(sums, "q7", "q0", "q1", "q2")
+#define TILEWRIGHT_MVE_TWICE_SUMS(sums) TILEWRIGHT_MVE_TWICE_OF(sums, "q7", "q0", "q1", "q2")
+
+#define TILEWRIGHT_MVE_NEXT_ROW "vldrw.u32 q0, [q7, #64]!\n"
 #define TILEWRIGHT_MVE_TWO_ROW_WORDS                                                               \
     "ldrd r0, r2, [sp, #20]\n"                                                                     \
     "vldrw.u32 q0, [q7, #32]!\n"                                                                   \
@@ -238,6 +283,18 @@ high_fours(__attribute__((unused)) struct tilewright_runs_job *job)
     __asm__(TILEWRIGHT_MVE_FOURS(TILEWRIGHT_MVE_FOUR_ROW_WORDS, TILEWRIGHT_MVE_HIGH_SUMS));
 }
 
+__attribute__((naked, noinline)) static void
+away_fours(__attribute__((unused)) struct tilewright_runs_job *job)
+{
+    __asm__(TILEWRIGHT_MVE_FOURS(TILEWRIGHT_MVE_NEXT_ROW, TILEWRIGHT_MVE_AWAY_SUMS));
+}
+
+__attribute__((naked, noinline)) static void
+twice_fours(__attribute__((unused)) struct tilewright_runs_job *job)
+{
+    __asm__(TILEWRIGHT_MVE_FOURS(TILEWRIGHT_MVE_NEXT_ROW, TILEWRIGHT_MVE_TWICE_SUMS));
+}
+
 /* Multiplies and finishes fours of channels, which lie side by side. */
 TILEWRIGHT_INLINE void finish_fours(struct tilewright_runs_job *job,
                                     const enum tilewright_rule_kind rule)
@@ -246,6 +303,10 @@ TILEWRIGHT_INLINE void finish_fours(struct tilewright_runs_job *job,
         folded_fours(job);
     } else if (rule == TILEWRIGHT_RULE_LAYER) {
         layer_fours(job);
+    } else if (rule == TILEWRIGHT_RULE_AWAY) {
+        away_fours(job);
+    } else if (rule == TILEWRIGHT_RULE_TWICE) {
+        twice_fours(job);
     } else {
         high_fours(job);
     }
@@ -304,6 +365,16 @@ void tilewright_mve_layer(struct tilewright_runs_job *job)
 void tilewright_mve_high(struct tilewright_runs_job *job)
 {
     finish(job, TILEWRIGHT_RULE_HIGH);
+}
+
+void tilewright_mve_away(struct tilewright_runs_job *job)
+{
+    finish(job, TILEWRIGHT_RULE_AWAY);
+}
+
+void tilewright_mve_twice(struct tilewright_runs_job *job)
+{
+    finish(job, TILEWRIGHT_RULE_TWICE);
 }
 
 /* The finish for rules whose functions are in C: it does nothing, so the job keeps the sums. */

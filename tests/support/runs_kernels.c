@@ -53,13 +53,15 @@ static int32_t taps_of(const struct work *work)
 
 static void set_rule(struct work *work)
 {
-    static tilewright_runs_products *const finished[] = {OF_FAMILY(folded), OF_FAMILY(layer),
-                                                         OF_FAMILY(high), OF_FAMILY(sums)};
-    static const enum tilewright_rule_kind rules[] = {TILEWRIGHT_RULE_FOLDED, TILEWRIGHT_RULE_LAYER,
-                                                      TILEWRIGHT_RULE_HIGH, TILEWRIGHT_RULE_LONG};
+    static tilewright_runs_products *const finished[] = {
+        OF_FAMILY(folded), OF_FAMILY(layer), OF_FAMILY(high), OF_FAMILY(sums), LITE_FINISHES};
+    static const enum tilewright_rule_kind rules[] = {
+        TILEWRIGHT_RULE_FOLDED, TILEWRIGHT_RULE_LAYER, TILEWRIGHT_RULE_HIGH,
+        TILEWRIGHT_RULE_LONG,   TILEWRIGHT_RULE_AWAY,  TILEWRIGHT_RULE_TWICE};
     static const int32_t words[] = {TILEWRIGHT_WORDS_FOLDED, TILEWRIGHT_WORDS_LAYER,
-                                    TILEWRIGHT_WORDS_HIGH, TILEWRIGHT_WORDS_LONG};
-    const int32_t kind = between(0, 3);
+                                    TILEWRIGHT_WORDS_HIGH,   TILEWRIGHT_WORDS_LONG,
+                                    TILEWRIGHT_WORDS_AWAY,   TILEWRIGHT_WORDS_TWICE};
+    const int32_t kind = between(0, (int32_t)(sizeof finished / sizeof *finished) - 1);
     work->rule = rules[kind];
     work->a.finished = finished[kind];
     work->a.finish = kind == 3 ? tilewright_block_long : NULL;
@@ -82,6 +84,13 @@ static void set_rule(struct work *work)
         if (words[kind] == 4) {
             row[2] = between(-3000, 3000);
             row[3] = kind == 3 ? between(30, 38) : between(0, 12);
+        }
+        if (work->rule == TILEWRIGHT_RULE_AWAY) {
+            row[1] = (int32_t)(next() << 8 ^ next());
+            row[3] |= (int32_t)((uint32_t)between(-60000, 60000) << 8);
+        } else if (work->rule == TILEWRIGHT_RULE_TWICE) {
+            row[1] = (int32_t)((next() << 8 ^ next()) & 0xfffffffeu);
+            row[3] = between(1, 12);
         }
     }
 }

@@ -27,7 +27,8 @@ class Tried:
     """A family on a platform.
 
     ``packed_at`` is where C keeps the weight of tap t and channel c of a block, ``multiple`` that of taps;
-    ``zero_of_unsigned`` is subtracted from uint8 elements.
+    ``zero_of_unsigned`` is subtracted from uint8 elements. ``lite_finishes`` are functions of the family for rules
+    away and twice.
     """
 
     family: str
@@ -39,11 +40,22 @@ class Tried:
     is_depthwise: bool = True
     gathers: bool = True
     zero_of_unsigned: int = 0
+    lite_finishes: tuple[str, ...] = ()
     command: tuple[str, str] = ("", "")
 
 
 RVV = Tried("rvv", "rv32-rvv", ("rvv_block.c",), 3, gathers=False)
-DSP = Tried("dsp", "cortex-m4", ("dsp_block.c",), 3, "PAIRED(t, c, taps, count)", 4, is_depthwise=False)
+LITE = ("away", "twice")
+DSP = Tried(
+    "dsp",
+    "cortex-m4",
+    ("dsp_block.c",),
+    3,
+    "PAIRED(t, c, taps, count)",
+    4,
+    is_depthwise=False,
+    lite_finishes=LITE,
+)
 MVE = Tried(
     "mve",
     "cortex-m55",
@@ -51,6 +63,7 @@ MVE = Tried(
     3,
     "(depth) ? (t) * (count) + (c) : (c) * (taps) + (t)",
     zero_of_unsigned=128,
+    lite_finishes=LITE,
 )
 TRIED = [
     pytest.param(RVV, marks=needs_riscv, id="rvv-128"),
@@ -89,7 +102,8 @@ def run_program(tried: Tried, folder: Path, *, spoilt: bool = False) -> tuple[in
     defines += f"#define PACKED_AT(t, c, taps, count, depth) ({tried.packed_at})\n"
     defines += f"#define MULTIPLE {tried.multiple}\n#define IS_DEPTHWISE {int(tried.is_depthwise)}\n"
     defines += f"#define GATHERS {int(tried.gathers)}\n#define ZERO_OF_UNSIGNED {tried.zero_of_unsigned}\n"
-    defines += "#define CASES 4\n" if spoilt else ""
+    finishes = ", ".join(f"OF_FAMILY({name})" for name in tried.lite_finishes)
+    defines += f"#define LITE_FINISHES {finishes}\n" + "#define CASES 4\n" * spoilt
     source = write_program(folder, "runs_kernels.c", defines, edit=WRONG_SUM if spoilt else ("", ""))
     build = build_riscv if tried.platform.startswith("rv32") else build_arm
     names = ("conv_runs.c", "gather_runs.c", "integer_finish.c", *tried.sources)

@@ -37,6 +37,10 @@ def in_pairs(weights: Array, block: int) -> Array:
     return np.concatenate(parts).reshape(weights.shape)
 
 
+_APART_CYCLES, _APART_INPUT_CYCLES = 200.0, 2.2
+"""Instructions of a tap that does not lie beside the one before it, and of each of its channels."""
+
+
 def _gathered_bytes(taps: int) -> int:
     """All pixels of 16-bit elements, in whole words of weights, and the bytes of one pixel."""
     return (2 * PIXELS + 1) * taps
@@ -52,6 +56,10 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     taps = prod(given.windows.kernel) * given.group_inputs
     padded = -(-taps // _QUAD) * _QUAD
     start = 520.0 + 95.0 * given.windows.kernel[0]
+    if given.windows.dilations[1] > 1:
+        # Each tap of a row is gathered for itself.
+        tap = _APART_CYCLES + _APART_INPUT_CYCLES * given.group_inputs
+        start += PIXELS * prod(given.windows.kernel) * tap
     if pixels == 1:
         return 150.0 + images * (start + 3.2 * padded + channels * (1.235 * padded + 22.0))
     pair = 4.94 * padded + 24.0
@@ -62,7 +70,7 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
 FAMILY = Family(
     "dsp",
     ("dsp_block.c",),
-    (Rule.FOLDED, Rule.LAYER, Rule.HIGH),
+    (Rule.FOLDED, Rule.LAYER, Rule.HIGH, Rule.AWAY, Rule.TWICE),
     _BLOCK,
     PIXELS,
     kernels_of(_cycles, _gathered_bytes),

@@ -77,7 +77,7 @@ def _share_within(nest: Nest, windows: PlaneWindows) -> float:
 FAMILY = Family(
     "mve",
     ("mve_block.c", "mve_finish.c"),
-    (Rule.FOLDED, Rule.LAYER, Rule.HIGH),
+    (Rule.FOLDED, Rule.LAYER, Rule.HIGH, Rule.AWAY, Rule.TWICE),
     _BLOCK,
     PIXELS,
     kernels_of(_cycles, _gathered_bytes),

@@ -1866,13 +1866,15 @@ void tilewright_add_split(const struct tilewright_add_split_attributes *attribut
     const struct tilewright_view *operands, uint32_t flags);
 
 tilewright_runs_products tilewright_dsp_products_signed, tilewright_dsp_products_unsigned,
-    tilewright_dsp_folded, tilewright_dsp_layer, tilewright_dsp_high, tilewright_dsp_sums;
+    tilewright_dsp_folded, tilewright_dsp_layer, tilewright_dsp_high, tilewright_dsp_away,
+    tilewright_dsp_twice, tilewright_dsp_sums;
 
 tilewright_depthwise_sums tilewright_depthwise_dsp;
 
 tilewright_runs_products tilewright_mve_products_signed, tilewright_mve_products_unsigned,
     tilewright_mve_channels_signed, tilewright_mve_channels_unsigned, tilewright_mve_folded,
-    tilewright_mve_layer, tilewright_mve_high, tilewright_mve_sums;
+    tilewright_mve_layer, tilewright_mve_high, tilewright_mve_away, tilewright_mve_twice,
+    tilewright_mve_sums;
 
 tilewright_depthwise_compute tilewright_depthwise_mve_folded, tilewright_depthwise_mve_high;
 

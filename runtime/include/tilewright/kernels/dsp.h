@@ -95,6 +95,18 @@ TILEWRIGHT_INLINE int32_t tilewright_dsp_upper(int32_t a, int32_t b, int32_t add
 #endif
 }
 
+/* The upper 32 bits of a * b, rounded to the nearest integer, halves up. */
+TILEWRIGHT_INLINE int32_t tilewright_dsp_upper_rounded(int32_t a, int32_t b)
+{
+#if defined(__ARM_FEATURE_DSP)
+    int32_t high;
+    __asm__("smmulr %0, %1, %2" : "=r"(high) : "r"(a), "r"(b));
+    return high;
+#else
+    return (int32_t)(((int64_t)a * b + ((int64_t)1 << 31)) >> 32);
+#endif
+}
+
 /* The nearest value of int8. */
 TILEWRIGHT_INLINE int32_t tilewright_dsp_saturated(int32_t value)
 {
