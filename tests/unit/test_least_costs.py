@@ -34,6 +34,13 @@ def on_one_core(graph: Graph) -> TilingProblem:
     return tiling_problem(graph, graph.nodes[0], choices(graph.nodes[0], graph)[0], far_platform(20_000), homes)
 
 
+def behind_two_links(graph: Graph) -> TilingProblem:
+    """The problem of constants at home in l3, which reach l1 through l2, and tensors at home in l2."""
+    homes = {name: "l3" if tensor.is_constant else "l2" for name, tensor in graph.tensors.items()}
+    kernel = choices(graph.nodes[0], graph)[0]
+    return tiling_problem(graph, graph.nodes[0], kernel, load_platform("qemu-virt-rv32-l3"), homes)
+
+
 def quantized_conv() -> Graph:
     return conv((1, 16, 9, 9), (40, 16, 3, 3), (9, 9), quantized=True, pads=(1, 1, 1, 1))
 
@@ -73,7 +80,7 @@ def candidates(steps: dict[str, np.ndarray]) -> list[dict[str, int]]:
 
 
 @GRAPHS
-@MACHINES
+@pytest.mark.parametrize("problem_of", [on_cluster, on_one_core, behind_two_links])
 @pytest.mark.parametrize("objective", Objective)
 @pytest.mark.parametrize("room", [9_000, 60_000])
 def test_the_same_tiles_as_from_all_candidates(

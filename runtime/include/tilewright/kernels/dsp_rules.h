@@ -57,6 +57,12 @@ TILEWRIGHT_INLINE void tilewright_dsp_store(uint8_t *at, int32_t sum,
                                             const enum tilewright_rule_kind rule,
                                             const enum tilewright_dsp_limits known)
 {
+#if !defined(__ARM_FEATURE_DSP)
+    if (known == TILEWRIGHT_DSP_ANY) {
+        tilewright_store_sum(at, sum, constants, limits, rule);
+        return;
+    }
+#endif
     const int32_t value = tilewright_dsp_element(sum, constants, rule);
     *at = (uint8_t)(known == TILEWRIGHT_DSP_SIGNED ? tilewright_dsp_saturated(value)
                     : known == TILEWRIGHT_DSP_UNSIGNED
