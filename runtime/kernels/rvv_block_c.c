@@ -91,6 +91,16 @@ void tilewright_rvv_high(struct tilewright_runs_job *job)
     store(job, TILEWRIGHT_RULE_HIGH);
 }
 
+void tilewright_rvv_away(struct tilewright_runs_job *job)
+{
+    store(job, TILEWRIGHT_RULE_AWAY);
+}
+
+void tilewright_rvv_twice(struct tilewright_runs_job *job)
+{
+    store(job, TILEWRIGHT_RULE_TWICE);
+}
+
 void tilewright_rvv_sums(struct tilewright_runs_job *job)
 {
     (void)job;

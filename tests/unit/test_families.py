@@ -44,8 +44,8 @@ class Tried:
     command: tuple[str, str] = ("", "")
 
 
-RVV = Tried("rvv", "rv32-rvv", ("rvv_block.c",), 3, gathers=False)
 LITE = ("away", "twice")
+RVV = Tried("rvv", "rv32-rvv", ("rvv_block.c",), 3, gathers=False, lite_finishes=LITE)
 DSP = Tried(
     "dsp",
     "cortex-m4",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import prod
-from types import MappingProxyType
 
 from tilewright.graph import Graph, Node
 from tilewright.kernels.integer import steps_product
@@ -33,8 +32,6 @@ _FOUR_TAPS, _TAP = {1: 25.0, 3: 41.0}, {1: 10.0, 3: 14.0}
 """Instructions for four taps of a run, and for each of up to three that are left, by the pixels that they multiply."""
 _FINISHED_IN_C = 29.0
 """Instructions for each element by rules that the family does not finish in vectors."""
-_SHORTER_IN_C = MappingProxyType({"tilewright_block_away": 22.5, "tilewright_block_twice": 24.5})
-"""The same of C functions that take less than most."""
 
 
 def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
@@ -50,8 +47,7 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
         channels = steps_product(nest, steps, "oc" if "oc" in names else "n")
     blocks = -(-channels // given.block)
     threes = images * -(-pixels // given.pixels)
-    finish = given.finishing.finish
-    in_c = 0.0 if finish == "NULL" else _SHORTER_IN_C.get(finish, _FINISHED_IN_C) * images * pixels * channels
+    in_c = 0.0 if given.finishing.finish == "NULL" else _FINISHED_IN_C * images * pixels * channels
     beside = _beside(given, steps.get("ow", 1))
     if given.is_depthwise:
         rows, taps = given.windows.kernel[0], prod(given.windows.kernel)
@@ -97,7 +93,7 @@ def _names(choice: KernelChoice) -> frozenset[str]:
 FAMILY = Family(
     "rvv",
     ("rvv_block.c", "rvv_block_c.c"),
-    (Rule.FOLDED, Rule.LAYER, Rule.HIGH),
+    (Rule.FOLDED, Rule.LAYER, Rule.HIGH, Rule.AWAY, Rule.TWICE),
     LEAST_BLOCK,
     PIXELS,
     kernels_of(_cycles),

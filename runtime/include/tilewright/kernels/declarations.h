@@ -1822,7 +1822,8 @@ tilewright_vector_products tilewright_vector_xpulpv2_signed, tilewright_vector_x
 
 tilewright_runs_products tilewright_rvv_products_signed, tilewright_rvv_products_unsigned,
     tilewright_rvv_channels_signed, tilewright_rvv_channels_unsigned, tilewright_rvv_folded,
-    tilewright_rvv_layer, tilewright_rvv_high, tilewright_rvv_sums;
+    tilewright_rvv_layer, tilewright_rvv_high, tilewright_rvv_away, tilewright_rvv_twice,
+    tilewright_rvv_sums;
 
 /* Convolution of 8-bit tensors by runs of taps. Operands: x [n, c, h, w]; weights int8
  * [group][block][tap][channel of the block], of depthwise ones [block][tap][channel of the block];
