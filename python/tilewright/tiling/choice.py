@@ -23,7 +23,7 @@ from tilewright.tiling.field import (
     usable,
     with_least_staged,
 )
-from tilewright.tiling.footprint import Counts, Flags, needed_elements
+from tilewright.tiling.footprint import Counts, Flags
 from tilewright.tiling.given import not_possible
 from tilewright.tiling.hints import idle_cores
 from tilewright.tiling.kept import kept_dimensions
@@ -188,7 +188,7 @@ def _best_of(search: _Search, doubled: frozenset[int]) -> Scored | None:
     columns = {name: array.tolist() for name, array in field.steps.items()}
     least = least_costs(problem, field, ways, options.objective)
     cheapest = least.min(axis=0).tolist()
-    fewest = (np.min([orders.moved_bytes for orders in ways], axis=0) + _least_far_bytes(problem)).tolist()
+    fewest = (np.min([orders.moved_bytes for orders in ways], axis=0) + problem.least_far_bytes).tolist()
     for candidate in _ranking(problem, options, field, orders, search.tiles).tolist():
         if search.is_beaten(cheapest[candidate]):
             continue
@@ -208,15 +208,6 @@ def _best_of(search: _Search, doubled: frozenset[int]) -> Scored | None:
         return best
     chosen = preferred(problem, search.found, hints=options.hints)
     return replace(chosen, choice=replace(chosen.choice, least_cost=best.choice.cost))
-
-
-def _least_far_bytes(problem: TilingProblem) -> int:
-    """Bytes over links behind the core's own that any tiles move."""
-    return sum(
-        len(operand.far_links) * needed_elements(operand, problem.cuttable, problem.extents) * operand.element_bytes
-        for operand in problem.operands
-        if operand.far_links
-    )
 
 
 def _goes_far(problem: TilingProblem) -> bool:

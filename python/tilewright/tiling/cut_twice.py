@@ -15,7 +15,6 @@ from dataclasses import replace
 
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.operators.nest import AxisMap, Dimension, Iteration
-from tilewright.tiling.footprint import needed_elements
 from tilewright.tiling.problem import TilingProblem
 
 MOST_BLOCKS = 8
@@ -65,21 +64,12 @@ def ways_to_block(problem: TilingProblem, far_bytes: int) -> Iterator[TilingProb
     None where the ``far_bytes`` of its best tiles over far links move nothing twice, and none where the user gives
     anything.
     """
-    if problem.has_given_tiles or far_bytes <= _least_far_bytes(problem):
+    if problem.has_given_tiles or far_bytes <= problem.least_far_bytes:
         return
     for name in problem.cuttable:
         for step in _steps(problem, name):
             if problem.extents[name] // step <= MOST_BLOCKS:
                 yield blocked(problem, name, step)
-
-
-def _least_far_bytes(problem: TilingProblem) -> int:
-    """Bytes over far links if each element travels once."""
-    extents, cuttable = problem.extents, problem.cuttable
-    return sum(
-        len(operand.far_links) * needed_elements(operand, cuttable, extents) * operand.element_bytes
-        for operand in problem.operands
-    )
 
 
 def _steps(problem: TilingProblem, name: str) -> list[int]:

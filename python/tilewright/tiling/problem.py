@@ -20,7 +20,7 @@ from tilewright.plan import AttributeValue, BufferKind, Index
 from tilewright.platform import Platform
 from tilewright.platform.costs import Costs
 from tilewright.tiling.core_split import CoreSplit, best_core_split, views_bytes
-from tilewright.tiling.footprint import moved_elements, written_elements
+from tilewright.tiling.footprint import moved_elements, needed_elements, written_elements
 from tilewright.tiling.homed_operand import operand_of
 from tilewright.tiling.operand import TILE_ALIGN_BYTES, TileOperand
 from tilewright.tiling.paths import near_pools
@@ -254,6 +254,15 @@ class TilingProblem:
         if key not in self._moved_bytes:
             self._moved_bytes[key] = moved_elements(operand, steps, self.extents) * operand.element_bytes
         return self._moved_bytes[key]
+
+    @cached_property
+    def least_far_bytes(self) -> int:
+        """Bytes over links behind the core's own if each element travels once."""
+        return sum(
+            len(operand.far_links) * needed_elements(operand, self.cuttable, self.extents) * operand.element_bytes
+            for operand in self.operands
+            if operand.far_links
+        )
 
     def partial_bytes(self, steps: TileSteps) -> int:
         """Bytes of partial results for a tile; 0 where no reduction is cut."""
