@@ -288,8 +288,9 @@ __asm__(
     "tilewright_rvv_clamped\n"
     "tilewright_rvv_end tilewright_rvv_folded\n"
 
-    /* Rules whose constants and numbers between need registers besides: sums of half the lanes, in four registers for
-     * each pixel, at a time. A vector of a pixel is as many lanes as four registers have, then the others. */
+    /* Rules that need a constant and a number in between beside the sums of three pixels: more registers than are left
+     * where each pixel has eight. So lanes are finished in two parts, first those in the lower four registers of each
+     * pixel (v8, v16, v24), then those in the upper four (v12, v20, v28); v0 has the constant, v4 the number. */
     ".macro tilewright_rvv_halves rule\n"
     "lw a1, 12(a0)\n"
     "lw a3, 16(a0)\n"

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from math import prod
 from types import MappingProxyType
 
 import numpy as np
 
 from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Graph
-from tilewright.kernels.c_structs import CStruct
-from tilewright.kernels.c_structs import Rule as RulePointer
+from tilewright.kernels.c_structs import CStruct, Rule
 from tilewright.kernels.integer import BLOCK, alternating, is_wide, steps_product
 from tilewright.kernels.kernel import HEIGHT, ConstantOperand, Declaration, Kernel, KernelChoice, Packing, TileSteps
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
-from tilewright.kernels.requantization import LayerLimits, Rule, rule_cycles
+from tilewright.kernels.requantization import LayerLimits, rule_cycles
 from tilewright.kernels.scalar.geometry import PlaneWindows, channels_lie_beside, plane_windows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv
 from tilewright.operators.nest import along, whole
@@ -24,8 +22,8 @@ SOURCES = ("depthwise_beside.c", "integer_core.c", "integer_finish.c")
 _TAP_CYCLES, _BLOCK_CYCLES, _LINE_CYCLES = 20.0, 225.0, 8.0
 """Instructions of a tap of four channels, of four channels beside their taps, and of a line of taps."""
 
-_OWN_CYCLES = MappingProxyType({Rule.AWAY: 8.5, Rule.TWICE: 11.0})
-"""Instructions for each element of rules that LiteRT's rounding needs beyond those of the others."""
+_OWN_CYCLES = MappingProxyType({"away": 8.5, "twice": 11.0})
+"""By end of the rule's C name, for LiteRT's rounding: instructions for each element beyond those of ``rule_cycles``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ class DepthwiseBeside(CStruct):
     """
 
     windows: PlaneWindows
-    rule: RulePointer
+    rule: Rule
     limits: LayerLimits
 
 
@@ -76,9 +74,10 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     rows, columns = given.windows.kernel
     lines = 1 if columns == 1 else rows
     blocks, lone = divmod(steps_product(nest, steps, "group"), BLOCK)
-    block = _BLOCK_CYCLES + _LINE_CYCLES * lines + _TAP_CYCLES * prod(given.windows.kernel)
-    single = 0.5 * _BLOCK_CYCLES + _LINE_CYCLES * lines + 0.35 * _TAP_CYCLES * prod(given.windows.kernel)
-    own = next((cycles for rule, cycles in _OWN_CYCLES.items() if given.rule.endswith(f"_{rule.value}")), 0.0)
+    taps = _TAP_CYCLES * rows * columns
+    block = _BLOCK_CYCLES + _LINE_CYCLES * lines + taps
+    single = 0.5 * _BLOCK_CYCLES + _LINE_CYCLES * lines + 0.35 * taps
+    own = _OWN_CYCLES.get(given.rule.rpartition("_")[2], 0.0)
     finish = (rule_cycles(given.rule) + own) * (BLOCK * blocks + lone)
     return 150.0 + steps_product(nest, steps, "n", "oh", "ow") * (30.0 + blocks * block + lone * single + finish)
 

@@ -18,6 +18,8 @@ _CALL_CYCLES = 790.0
 """Instructions of a walk over one input beside its rows, on RV32IMAC."""
 
 _ROW_CYCLES = 50.0
+"""Instructions of a row beside its bytes."""
+
 _BYTE_OF_WORDS_CYCLES, _BYTE_CYCLES = 0.8, 3.3
 """Instructions of a byte of a row that lies side by side, in whole words and else."""
 
@@ -61,13 +63,11 @@ def in_rows(
     Args:
         parts: extents along ``axis`` of the inputs that stand one behind the other there; none for a single input.
     """
-    if not parts:
-        return replace(kernel, cycles=_row_cycles(axes, element_bytes, _CALL_CYCLES))
-    cut = parts if axis in axes else ()
-    return replace(kernel, cycles=_row_cycles(axes, element_bytes, _CALL_CYCLES * len(parts), cut))
+    call, cut = _CALL_CYCLES * max(len(parts), 1), parts if axis in axes else ()
+    return replace(kernel, cycles=_row_cycles(axes, element_bytes, call, cut))
 
 
-def _row_cycles(axes: Sequence[int], element_bytes: int, call: float, parts: Sequence[int] = ()) -> CyclesOf:
+def _row_cycles(axes: Sequence[int], element_bytes: int, call: float, parts: Sequence[int]) -> CyclesOf:
     """``cycles`` of a kernel whose rows are tiles along ``axes``, each of as many rows of inputs as there are parts."""
     names = [f"d{axis}" for axis in axes]
     if not names:

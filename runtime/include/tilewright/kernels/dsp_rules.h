@@ -58,6 +58,7 @@ TILEWRIGHT_INLINE void tilewright_dsp_store(uint8_t *at, int32_t sum,
                                             const enum tilewright_dsp_limits known)
 {
 #if !defined(__ARM_FEATURE_DSP)
+    /* Without the instructions the store of all cores is shorter. */
     if (known == TILEWRIGHT_DSP_ANY) {
         tilewright_store_sum(at, sum, constants, limits, rule);
         return;
