@@ -6,6 +6,11 @@
 
 enum { X, WEIGHTS, ROWS, Y, SCRATCH };
 enum { BATCH, CHANNEL, HEIGHT, WIDTH };
+#if defined(__OPTIMIZE_SIZE__)
+enum { IS_SMALL = 1 };
+#else
+enum { IS_SMALL = 0 };
+#endif
 
 /* The padded window of one channel, row by row. */
 struct window {
@@ -49,16 +54,17 @@ static TILEWRIGHT_NOINLINE void copy(const struct window *window, uint8_t *to, c
     }
 }
 
-/* The same, of uint8 less 128. */
-static void copy_unsigned(const struct window *window, uint8_t *to, const uint8_t *from,
-                          int32_t pitch, int32_t stride, int32_t rows)
+/* The same element by element, uint8 less 128. */
+static void copy_each(const struct window *window, uint8_t *to, const uint8_t *from, int32_t pitch,
+                      int32_t stride, int32_t rows)
 {
     const int32_t width = window->columns.held;
     const int32_t gap = window->columns.extent - width;
+    const uint8_t flip = window->is_unsigned != 0 ? 128 : 0;
     for (; rows > 0; rows--) {
         const uint8_t *restrict x = from;
         for (int32_t count = width; count > 0; count--) {
-            *to++ = *x ^ 128;
+            *to++ = *x ^ flip;
             x += stride;
         }
         to += gap;
@@ -234,9 +240,8 @@ static void load(const struct window *window, const struct tilewright_view *x, p
         const int32_t row = top + done;
         const int32_t rows = tilewright_rows_in_line(x, HEIGHT, row, window->rows.held - done);
         const uint8_t *const from = tilewright_row(x, HEIGHT, row) + skip;
-        if (window->is_unsigned != 0) {
-            copy_unsigned(window, to + done * columns, from, x->shape->stride[HEIGHT], stride,
-                          rows);
+        if (window->is_unsigned != 0 || IS_SMALL) {
+            copy_each(window, to + done * columns, from, x->shape->stride[HEIGHT], stride, rows);
         } else {
             copy(window, to + done * columns, from, x->shape->stride[HEIGHT], stride, rows);
         }

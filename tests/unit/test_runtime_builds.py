@@ -1,4 +1,4 @@
-"""All kernels in builds that projects choose: link-time optimisation, Clang, the sanitizers.
+"""All kernels in builds that projects choose: link-time optimisation for size, Clang, the sanitizers.
 
 Each build compiles every file of the runtime without a warning, then runs networks against stored vectors.
 """
@@ -52,7 +52,7 @@ class Build:
 BUILDS = {
     "lto": Build(
         "gcc",
-        ("-O2", "-flto=auto", *LIBRARY_OPTIONS),
+        ("-Os", "-flto=auto", *LIBRARY_OPTIONS),
         (
             "walk_set.c",
             "",

@@ -6,194 +6,15 @@
 #define TILEWRIGHT_KERNELS_PACKED_CORE_H
 
 #include "tilewright/kernels/dsp_rules.h"
-#include "tilewright/kernels/packed.h"
+#if defined(__OPTIMIZE_SIZE__)
+#include "tilewright/kernels/packed_small.h"
+#else
+#include "tilewright/kernels/packed_fast.h"
+#endif
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Words of a tap at most. */
-enum { TILEWRIGHT_PACKED_WORDS = TILEWRIGHT_PACKED_MOST / 2 };
-
-/* Channels of a block whose sums are in registers at a time. */
-#if defined(__arm__)
-enum { TILEWRIGHT_PACKED_LANES = 1 };
-#else
-enum { TILEWRIGHT_PACKED_LANES = TILEWRIGHT_PACKED_COLUMNS };
-#endif
-
-/* The lengths of runs in a round of each of a core's three loops, as digits; 16 is one run. */
-struct tilewright_packed_rounds {
-    int32_t first, second, third;
-};
-
-static const struct tilewright_packed_rounds tilewright_packed_to4 = {2, 33, 44},
-                                             tilewright_packed_to16 = {4, 8, 16};
-
-/* Loads the words of a tap. */
-TILEWRIGHT_INLINE void tilewright_packed_load(uint32_t *pair, const uint32_t *x,
-                                              const int32_t words)
-{
-#if defined(__thumb2__) && defined(__GNUC__)
-    if (words == 1) {
-        pair[0] = x[0];
-        return;
-    }
-    __asm__("ldrd %0, %1, %2"
-            : "=r"(pair[0]), "=r"(pair[1])
-            : "m"(*(const tilewright_double_word *)(const void *)x));
-    if (words > 2) {
-        pair[2] = x[2];
-    }
-#else
-    TILEWRIGHT_UNROLL_4
-    for (int32_t p = 0; p < words; p++) {
-        pair[p] = x[p];
-    }
-#endif
-}
-
-/* A word holds pixel a in its low half and pixel b in its high half: a + b * 2^16. In a run of taps
- * whose weights' magnitudes add up to at most 255, the sum of a fits 16 bits: added to 2^15 it does
- * not reach into the high half, which is then the sum of b. The sum of a is computed once, at the
- * end: it is the total of all words minus the sum of b times 2^16. */
-TILEWRIGHT_INLINE void tilewright_packed_add_run(uint32_t *total, int32_t *high, const uint32_t *x,
-                                                 const int8_t *w, const int32_t run,
-                                                 const int32_t words)
-{
-    uint32_t sum[TILEWRIGHT_PACKED_LANES * TILEWRIGHT_PACKED_WORDS];
-    /* With the constant in a register, the first product is a multiplication that adds. */
-    uint32_t half = 0x8000u;
-    TILEWRIGHT_HIDE(half);
-    TILEWRIGHT_UNROLL_16
-    for (int32_t i = 0; i < TILEWRIGHT_PACKED_LANES * words; i++) {
-        sum[i] = half;
-    }
-    TILEWRIGHT_UNROLL_16
-    for (int32_t tap = 0; tap < run; tap++) {
-        uint32_t weight[TILEWRIGHT_PACKED_LANES], pair[TILEWRIGHT_PACKED_WORDS];
-        TILEWRIGHT_UNROLL_4
-        for (int32_t c = 0; c < TILEWRIGHT_PACKED_LANES; c++) {
-            weight[c] = (uint32_t)w[TILEWRIGHT_PACKED_COLUMNS * tap + c];
-        }
-        tilewright_packed_load(pair, x + words * tap, words);
-        TILEWRIGHT_UNROLL_4
-        for (int32_t p = 0; p < words; p++) {
-            TILEWRIGHT_UNROLL_4
-            for (int32_t c = 0; c < TILEWRIGHT_PACKED_LANES; c++) {
-                sum[TILEWRIGHT_PACKED_LANES * p + c] += pair[p] * weight[c];
-            }
-        }
-    }
-    TILEWRIGHT_UNROLL_16
-    for (int32_t i = 0; i < TILEWRIGHT_PACKED_LANES * words; i++) {
-        total[i] += sum[i];
-        high[i] += (int32_t)sum[i] >> 16;
-    }
-}
-
-/* The length of a round's runs, and their number. */
-TILEWRIGHT_INLINE int32_t tilewright_packed_length(const int32_t round)
-{
-    return round == 16 ? 16 : round % 10;
-}
-
-TILEWRIGHT_INLINE int32_t tilewright_packed_count(const int32_t round)
-{
-    return round > 16 ? 2 : 1;
-}
-
-TILEWRIGHT_INLINE int32_t tilewright_packed_taps(const int32_t round)
-{
-    return tilewright_packed_length(round) * tilewright_packed_count(round);
-}
-
-/* Adds whole rounds of taps, up to the weights at `end`. Returns the words behind them. */
-TILEWRIGHT_INLINE const uint32_t *
-tilewright_packed_add_rounds(uint32_t *total, int32_t *high, const uint32_t *x, const int8_t *w,
-                             const int8_t *end, const int32_t round, const int32_t words)
-{
-    const int32_t run = tilewright_packed_length(round), count = tilewright_packed_count(round);
-    if (w != end) {
-        do {
-            TILEWRIGHT_UNROLL_4
-            for (int32_t k = 0; k < count; k++) {
-                tilewright_packed_add_run(total, high, x + words * run * k,
-                                          w + TILEWRIGHT_PACKED_COLUMNS * run * k, run, words);
-            }
-            x += words * run * count;
-            w += TILEWRIGHT_PACKED_COLUMNS * run * count;
-        } while (w != end);
-    }
-    return x;
-}
-
-/* How often a block's loop goes round. It is read where it is needed, each time: loops need the
- * registers for sums. */
-TILEWRIGHT_INLINE int32_t tilewright_packed_rounds_of(const struct tilewright_packed *job,
-                                                      const uint8_t *block, const int32_t loop)
-{
-    const volatile uint8_t *const rounds = block + TILEWRIGHT_PACKED_COLUMNS;
-    return rounds[loop] * *(const volatile int32_t *)&job->unit;
-}
-
-/* The runs of a block's loops. */
-TILEWRIGHT_INLINE int32_t tilewright_packed_runs_of(const struct tilewright_packed *job,
-                                                    const uint8_t *block,
-                                                    const struct tilewright_packed_rounds rounds)
-{
-    const volatile uint8_t *const counts = block + TILEWRIGHT_PACKED_COLUMNS;
-    return (counts[0] * tilewright_packed_count(rounds.first) +
-            counts[1] * tilewright_packed_count(rounds.second) +
-            counts[2] * tilewright_packed_count(rounds.third)) *
-           *(const volatile int32_t *)&job->unit;
-}
-
-/* The bytes of a block, read as the rounds are. */
-TILEWRIGHT_INLINE int32_t tilewright_packed_bytes_of(const struct tilewright_packed *job)
-{
-    return *(const volatile int32_t *)&job->block_bytes;
-}
-
-/* Sums of a block's channels from `lane` on, which are LANES: those of the low halves' pixels in
- * `low`. */
-TILEWRIGHT_INLINE void tilewright_packed_add_taps(const struct tilewright_packed *job,
-                                                  const uint8_t *block, int32_t lane,
-                                                  const int32_t *bias, int32_t *low, int32_t *high,
-                                                  const int32_t words,
-                                                  const struct tilewright_packed_rounds rounds)
-{
-    uint32_t total[TILEWRIGHT_PACKED_LANES * TILEWRIGHT_PACKED_WORDS];
-    const uint32_t *x = job->words;
-    const int8_t *w = (const int8_t *)block + TILEWRIGHT_PACKED_HEAD + lane;
-
-    TILEWRIGHT_UNROLL_16
-    for (int32_t i = 0; i < TILEWRIGHT_PACKED_LANES * words; i++) {
-        high[i] = bias[i % TILEWRIGHT_PACKED_LANES];
-        total[i] = (uint32_t)high[i] + ((uint32_t)high[i] << 16);
-    }
-    const int8_t *end = w + TILEWRIGHT_PACKED_COLUMNS * tilewright_packed_taps(rounds.first) *
-                                tilewright_packed_rounds_of(job, block, 0);
-    x = tilewright_packed_add_rounds(total, high, x, w, end, rounds.first, words);
-    w = end;
-    end += TILEWRIGHT_PACKED_COLUMNS * tilewright_packed_taps(rounds.second) *
-           tilewright_packed_rounds_of(job, block, 1);
-    x = tilewright_packed_add_rounds(total, high, x, w, end, rounds.second, words);
-    w = end;
-    end += TILEWRIGHT_PACKED_COLUMNS * tilewright_packed_taps(rounds.third) *
-           tilewright_packed_rounds_of(job, block, 2);
-    x = tilewright_packed_add_rounds(total, high, x, w, end, rounds.third, words);
-    w = end;
-    end = (const int8_t *)block + tilewright_packed_bytes_of(job) + lane;
-    (void)tilewright_packed_add_rounds(total, high, x, w, end, 1, words);
-    const uint32_t excess = ((uint32_t)tilewright_packed_runs_of(job, block, rounds) +
-                             (uint32_t)(end - w) / TILEWRIGHT_PACKED_COLUMNS)
-                            << 15;
-    TILEWRIGHT_UNROLL_16
-    for (int32_t i = 0; i < TILEWRIGHT_PACKED_LANES * words; i++) {
-        low[i] = (int32_t)(total[i] - excess - ((uint32_t)high[i] << 16));
-    }
-}
 
 /* Stores the elements of LANES channels of all pixels; the channels are `to` bytes from those of
  * the job's pixels. */
@@ -203,6 +24,19 @@ TILEWRIGHT_INLINE void tilewright_packed_store(
     const struct tilewright_limits *limits, const int32_t words,
     const enum tilewright_rule_kind rule, const enum tilewright_dsp_limits known)
 {
+#if defined(__OPTIMIZE_SIZE__)
+    for (int32_t p = 0; p < words; p++) {
+        TILEWRIGHT_UNROLL_4
+        for (int32_t half = 0; half < 2; half++) {
+            const int32_t *const sums = (half == 0 ? low : high) + TILEWRIGHT_PACKED_LANES * p;
+            uint8_t *const pixel = job->pixel[2 * p + half];
+            TILEWRIGHT_UNROLL_4
+            for (int32_t c = 0; c < TILEWRIGHT_PACKED_LANES; c++) {
+                tilewright_dsp_store(pixel + to[c], sums[c], constants[c], limits, rule, known);
+            }
+        }
+    }
+#else
     TILEWRIGHT_UNROLL_16
     for (int32_t i = 0; i < 2 * words; i++) {
         const int32_t *const sums = i % 2 == 0 ? low : high;
@@ -220,6 +54,7 @@ TILEWRIGHT_INLINE void tilewright_packed_store(
         }
 #endif
     }
+#endif
 }
 
 /* Blocks of two channels. A block begins with how far its channels are in y from where they would
