@@ -31,6 +31,29 @@ enum { WORD = 4 };
               [back] "r"((apart) - 3 * (slot_bytes))                                               \
             : "memory");                                                                           \
     } while (0)
+
+/* The same of two words of each row. */
+#define COPY_PIXEL(at, to, back)                                                                   \
+    XPULPV2_LOAD_WORD("%[first]", at)                                                              \
+    XPULPV2_LOAD_WORD_STEP("%[second]", at, "%[down]")                                             \
+    XPULPV2_STORE_WORD_STEP("%[first]", to, "%[four]")                                             \
+    XPULPV2_STORE_WORD_STEP("%[second]", to, back)
+#define COPY_WIDE_ROWS(to, a, b, c, d, rows, pitch, slot_bytes, apart)                             \
+    do {                                                                                           \
+        int32_t first_word, second_word;                                                           \
+        __asm__ volatile(                                                                          \
+            XPULPV2_LOOP("%[count]", "32")                                                         \
+            COPY_PIXEL("%[pa]", "%[at]", "%[slot]")                                                \
+            COPY_PIXEL("%[pb]", "%[at]", "%[slot]")                                                \
+            COPY_PIXEL("%[pc]", "%[at]", "%[slot]")                                                \
+            COPY_PIXEL("%[pd]", "%[at]", "%[back]")                                                \
+            XPULPV2_LOOP_END                                                                       \
+            : [pa] "+r"(a), [pb] "+r"(b), [pc] "+r"(c), [pd] "+r"(d), [at] "+r"(to),               \
+              [first] "=&r"(first_word), [second] "=&r"(second_word)                               \
+            : [count] "r"(rows), [down] "r"((pitch) - WORD), [four] "r"(WORD),                     \
+              [slot] "r"((slot_bytes) - WORD), [back] "r"((apart) - 3 * (slot_bytes) - WORD)       \
+            : "memory");                                                                           \
+    } while (0)
 /* clang-format on */
 
 #else
@@ -41,6 +64,25 @@ enum { WORD = 4 };
         tilewright_xpulpv2_put((to) + (slot_bytes), tilewright_xpulpv2_word(b));                   \
         tilewright_xpulpv2_put((to) + 2 * (slot_bytes), tilewright_xpulpv2_word(c));               \
         tilewright_xpulpv2_put((to) + 3 * (slot_bytes), tilewright_xpulpv2_word(d));               \
+        (a) += (pitch);                                                                            \
+        (b) += (pitch);                                                                            \
+        (c) += (pitch);                                                                            \
+        (d) += (pitch);                                                                            \
+        (to) += (apart);                                                                           \
+    }
+
+static void copy_two_words(uint8_t *to, const uint8_t *from)
+{
+    tilewright_xpulpv2_put(to, tilewright_xpulpv2_word(from));
+    tilewright_xpulpv2_put(to + WORD, tilewright_xpulpv2_word(from + WORD));
+}
+
+#define COPY_WIDE_ROWS(to, a, b, c, d, rows, pitch, slot_bytes, apart)                             \
+    for (int32_t row = 0; row < (rows); row++) {                                                   \
+        copy_two_words(to, a);                                                                     \
+        copy_two_words((to) + (slot_bytes), b);                                                    \
+        copy_two_words((to) + 2 * (slot_bytes), c);                                                \
+        copy_two_words((to) + 3 * (slot_bytes), d);                                                \
         (a) += (pitch);                                                                            \
         (b) += (pitch);                                                                            \
         (c) += (pitch);                                                                            \
@@ -75,7 +117,11 @@ void tilewright_xpulpv2_copy_four(const struct tilewright_xpulpv2_taps *taps, ui
     const int32_t further = taps->x_channel_stride - rows * pitch;
 
     for (int32_t channels = taps->inputs; channels > 0; channels--) {
-        COPY_ROWS(slot, a, b, c, d, rows, pitch, slot_bytes, columns);
+        if (taps->run_bytes == WORD) {
+            COPY_ROWS(slot, a, b, c, d, rows, pitch, slot_bytes, columns);
+        } else {
+            COPY_WIDE_ROWS(slot, a, b, c, d, rows, pitch, slot_bytes, columns);
+        }
         a += further;
         b += further;
         c += further;

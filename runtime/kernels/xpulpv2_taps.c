@@ -1,11 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/xpulpv2_taps.h"
 
+#include "tilewright/kernels/xpulpv2_words.h"
+
 _Static_assert(sizeof(struct tilewright_xpulpv2_taps) <= TILEWRIGHT_XPULPV2_TAPS_BYTES,
                "the kernels' declarations know how much scratch this takes");
 
 enum { HEIGHT = 2 };
 enum { WORD = 4 };
+
+/* Bytes that lie side by side: whole words, and bytes behind them. */
+struct run {
+    uint32_t words, rest;
+};
+
+static struct run run_of(int32_t bytes)
+{
+    return (struct run){(uint32_t)bytes / WORD, (uint32_t)bytes % WORD};
+}
+
+TILEWRIGHT_INLINE void copy_run(uint8_t *to, const uint8_t *from, struct run run)
+{
+#if defined(__riscv) && __riscv_xlen == 32
+    if (run.words != 0) {
+        int32_t word;
+        /* clang-format off */
+        __asm__ volatile(
+            /* Three instructions are the fewest of a loop; the word is not there before. */
+            XPULPV2_LOOP("%[count]", "6")
+            XPULPV2_LOAD_WORD("%[word]", "%[from]")
+            "nop\n"
+            XPULPV2_STORE_WORD_STEP("%[word]", "%[to]", "%[four]")
+            XPULPV2_LOOP_END
+            : [to] "+r"(to), [from] "+r"(from), [word] "=&r"(word)
+            : [count] "r"(run.words), [four] "r"(WORD)
+            : "memory");
+        /* clang-format on */
+    }
+    tilewright_xpulpv2_copy_bytes(to, from, 1, (int32_t)run.rest);
+#else
+    tilewright_xpulpv2_copy_bytes(to, from, 1, (int32_t)(WORD * run.words + run.rest));
+#endif
+}
+
+/* Whether the taps of a row of the kernel lie side by side in x, so that they are copied together.
+ */
+static int is_run(const struct tilewright_xpulpv2_taps *taps)
+{
+    return taps->x_channel_stride == 1 && taps->x_stride == taps->inputs && taps->dilations[1] == 1;
+}
 
 /* Copies all taps of a pixel, side by side as [kh][kw][c]. */
 static TILEWRIGHT_NOINLINE void copy_taps(const struct tilewright_xpulpv2_taps *taps, uint8_t *slot,
@@ -14,9 +57,16 @@ static TILEWRIGHT_NOINLINE void copy_taps(const struct tilewright_xpulpv2_taps *
     const int32_t inputs = taps->inputs;
     const int32_t columns = taps->x_columns;
     const int32_t is_words = inputs % WORD == 0 && taps->x_channel_stride == 1;
+    const struct run run = run_of(taps->run_bytes);
+    const int is_inside_x = column >= 0 && column + taps->kernel[1] <= columns && is_run(taps);
     for (int32_t kh = 0; kh < taps->kernel[0]; kh++) {
         const uint8_t *row = taps->x_rows_at[kh];
         int32_t at = column;
+        if (is_inside_x && row != NULL) {
+            copy_run(slot, row + (ptrdiff_t)column * inputs, run);
+            slot += taps->run_bytes;
+            continue;
+        }
         for (int32_t kw = 0; kw < taps->kernel[1]; kw++) {
             const int is_inside = row != NULL && (uint32_t)at < (uint32_t)columns;
             const uint8_t *from =
@@ -110,6 +160,37 @@ static void point_four(const struct tilewright_xpulpv2_taps *taps, int32_t colum
     }
 }
 
+/* Copies the taps of four pixels of one row, none of which lie left or right of x. */
+static TILEWRIGHT_NOINLINE void copy_four(const struct tilewright_xpulpv2_taps *taps,
+                                          int32_t column)
+{
+    struct tilewright_xpulpv2_run *const runs = tilewright_xpulpv2_runs(taps);
+    const uint8_t *const *const end = taps->x_rows_at + taps->kernel[0];
+    const struct run row_run = run_of(taps->run_bytes), tap_run = run_of(taps->inputs);
+    const int32_t row_bytes = taps->run_bytes, tap_bytes = taps->inputs;
+    const int32_t step = taps->strides[1] * taps->x_stride;
+    uint8_t *slot = tilewright_xpulpv2_slots(taps);
+    ptrdiff_t offset = (ptrdiff_t)column * taps->x_stride;
+
+    for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+        uint8_t *to = slot;
+        for (const uint8_t *const *row = taps->x_rows_at; row != end; row++) {
+            uint8_t *const next = to + row_bytes;
+            if (*row != NULL) {
+                copy_run(to, *row + offset, row_run);
+                to = next;
+                continue;
+            }
+            for (; to != next; to += tap_bytes) {
+                copy_run(to, taps->padding_row, tap_run);
+            }
+        }
+        runs->pixel[i] = slot;
+        slot += taps->slot_bytes;
+        offset += step;
+    }
+}
+
 /* Finds the row of x for each row of the kernel, for the current row of y; NULL beyond x. */
 static TILEWRIGHT_NOINLINE void find_rows(const struct tilewright_xpulpv2_taps *taps,
                                           const struct tilewright_xpulpv2_place *place)
@@ -187,6 +268,33 @@ static TILEWRIGHT_NOINLINE void advance_one_by_one(const struct tilewright_xpulp
     }
 }
 
+/* Sets the first taps in the planes and the results of four pixels, and moves `place` behind them.
+ */
+TILEWRIGHT_INLINE void next_four(const struct tilewright_xpulpv2_taps *taps,
+                                 const struct tilewright_view *y,
+                                 struct tilewright_xpulpv2_place *place, const uint8_t **from,
+                                 uint8_t **to)
+{
+    if (place->column + TILEWRIGHT_BLOCK > taps->y_columns) {
+        for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+            from[i] = in_planes(taps, y, place);
+            to[i] = place->at;
+            next_pixel(taps, y, place);
+        }
+        return;
+    }
+    from[0] = in_planes(taps, y, place);
+    to[0] = place->at;
+    TILEWRIGHT_UNROLL_4
+    for (int32_t i = 1; i < TILEWRIGHT_BLOCK; i++) {
+        from[i] = from[i - 1] + taps->strides[1];
+        to[i] = to[i - 1] + taps->y_stride;
+    }
+    place->column += TILEWRIGHT_BLOCK - 1;
+    place->at = to[TILEWRIGHT_BLOCK - 1];
+    next_pixel(taps, y, place);
+}
+
 int32_t tilewright_xpulpv2_advance_planes(const struct tilewright_xpulpv2_taps *taps,
                                           const struct tilewright_view *y, int32_t most,
                                           struct tilewright_xpulpv2_place *place,
@@ -210,14 +318,9 @@ int32_t tilewright_xpulpv2_advance_planes(const struct tilewright_xpulpv2_taps *
     }
     for (int32_t four = 0; four < fours; four++) {
         const uint8_t *from[TILEWRIGHT_BLOCK];
-        for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
-            if (four == 0) {
-                job->sink.pixel[i] = place->at;
-            }
-            from[i] = in_planes(taps, y, place);
-            next_pixel(taps, y, place);
-        }
-        if (taps->run_bytes == WORD) {
+        uint8_t *others[TILEWRIGHT_BLOCK];
+        next_four(taps, y, place, from, four == 0 ? job->sink.pixel : others);
+        if (taps->run_bytes <= 2 * WORD) {
             tilewright_xpulpv2_copy_four(taps, slot, from);
         } else {
             for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
@@ -239,15 +342,20 @@ int32_t tilewright_xpulpv2_advance(const struct tilewright_xpulpv2_taps *taps,
     /* Columns from the first tap of the fourth pixel to the end of x. */
     const int32_t room =
         taps->x_columns - column - (taps->kernel[1] - 1) * taps->dilations[1] - 3 * across;
-    const int is_dense = taps->way == TILEWRIGHT_XPULPV2_DENSE && column >= 0 && room > 0;
+    const int is_inside = column >= 0 && room > 0;
+    const int is_dense = taps->way == TILEWRIGHT_XPULPV2_DENSE && is_inside;
+    const int is_copied = taps->way == TILEWRIGHT_XPULPV2_COPIED;
     int32_t fours = tilewright_smaller((taps->y_columns - place->column) / TILEWRIGHT_BLOCK, most);
 
-    if (fours == 0 || taps->way == TILEWRIGHT_XPULPV2_COPIED) {
+    if (fours == 0 || (is_copied && !(is_inside && is_run(taps)))) {
         advance_one_by_one(taps, y, place, job);
         return 1;
     }
     set_runs(taps, job, is_dense);
-    if (!is_dense) {
+    if (is_copied) {
+        fours = 1;
+        copy_four(taps, column);
+    } else if (!is_dense) {
         fours = 1;
         point_apart(taps, column);
     } else {

@@ -198,7 +198,7 @@ MEASURED = {
         "conv_67": 17_326,
         "conv_73": 18_383,
     },
-    "copied": {"conv_4": 33_967, "conv_10": 86_156, "conv_22": 76_909, "conv_28": 124_895},
+    "copied": {"conv_4": 29_289, "conv_10": 75_449, "conv_22": 57_585, "conv_28": 112_272},
     "far_taps": {"conv_4": 136_850, "conv_10": 273_120, "conv_16": 422_040},
     "doubled": {"convtranspose_9": 551_568, "convtranspose_14": 772_362},
     "pools": {"maxpool_2": 15_024, "maxpool_5": 4_655, "maxpool_8": 4_343},

@@ -15,6 +15,7 @@ from tilewright.catalogue.evaluate import evaluate
 from tilewright.graph import Array, Epilogue, Graph, Rescale
 from tilewright.kernels import requantization
 from tilewright.kernels.kernel import KernelChoice
+from tilewright.kernels.xpulpv2.conv import ConvXpulpv2
 from tilewright.kernels.xpulpv2.depthwise import DepthwiseXpulpv2
 
 pytestmark = needs_interpreter
@@ -82,6 +83,25 @@ def wrong(kind: str, rule: str, machine: Machine | None = None) -> int:
 @pytest.mark.parametrize("kind", [*GROUPS, "vector"])
 def test_each_rule_in_the_interpreter(kind: str, rule: str) -> None:
     assert wrong(kind, rule) == 0
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("columns", [2, 4, 5, 8, 9])
+def test_taps_from_planes_of_few_channels(columns: int, channels: int) -> None:
+    """Rows of the kernel of one, two and three words, for groups of four pixels within a row and across two."""
+    rng = np.random.default_rng(columns)
+    attributes = {"strides": (1, 2), "dilations": (1, 1), "pads": (1, columns // 2, 0, 1), "group": 1}
+    attributes |= {"x_zero_point": 3, "w_zero_point": (0,)}
+    inputs = [
+        integers(rng, "int8", (1, channels, 6, 25)),
+        integers(rng, "int8", (CHANNELS, channels, 3, columns)),
+        integers(rng, "int32", (CHANNELS,), -3000, 3000),
+    ]
+    shape = (1, CHANNELS, 5, (25 + columns // 2 + 1 - columns) // 2 + 1)
+    graph, feeds = node_graph("Conv", inputs, (1, 2), shape, "int8", attributes, EPILOGUES["layer"][0])
+    (choice,) = (choice for choice in choices_of(graph) if XPULPV2 in choice.name)
+    assert choice.given(ConvXpulpv2).is_planar == 1
+    assert wrong_elements(choice, graph, feeds, ({}, {"oh": 2, "ow": 9}, {"ow": 5}), None) == 0
 
 
 @pytest.mark.parametrize(("large", "finished"), [(1, True), (2, True), (3, False)])

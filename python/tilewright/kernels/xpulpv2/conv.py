@@ -21,10 +21,12 @@ from tilewright.kernels.kernel import (
     TileSteps,
 )
 from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
+from tilewright.kernels.requantization import Rule
 from tilewright.kernels.scalar.geometry import PlaneWindows, channels_lie_beside, plane_windows
 from tilewright.kernels.scalar.spatial_integer import IntegerConv, integer_conv, padded_extents
 from tilewright.kernels.xpulpv2 import depthwise as depthwise_xpulpv2
 from tilewright.kernels.xpulpv2 import family as xpulpv2
+from tilewright.kernels.xpulpv2.copied_taps import CopiedTaps
 from tilewright.kernels.xpulpv2.vectors import pointwise
 from tilewright.operators.nest import Nest, along
 from tilewright.plan import Core
@@ -61,8 +63,11 @@ PIXEL_SCRATCH_POINTERS = _TAPS_POINTERS + _RUN_POINTERS + 1
 _PLANES_BYTES = 448
 """Most bytes of scratch into which C copies the words of more than four pixels at once (planar convolutions)."""
 
-_CALL_CYCLES, _PLANES_CYCLES = 2000.0, 4300.0
-"""Cycles of a call beside what it computes: where taps are read in x or copied from it, or copied from planes."""
+_DIRECT_CYCLES = 2000.0
+"""Cycles of a call beside what it computes, where taps are read in x."""
+
+_COPIED_BLOCK_CYCLES, _FOLDED_BLOCK_CYCLES = 14.0, 40.0
+"""Cycles that a block takes longer where taps are copied from x, and by rule folded where they are copied at all."""
 
 _PARTIAL_CYCLES, _SINGLE_CYCLES = 200.0, 240.0
 """Cycles that a block of fewer than four channels takes more than a whole one, and each of its channels: C finishes
@@ -248,14 +253,41 @@ class _Words:
         fours = images * -(-steps_product(nest, steps, "oh", "ow") // BLOCK)
         share = steps_product(nest, steps, "ic") / nest.dimension("ic").extent
         runs = rows * (1 if self._is_dense else columns) if direct else 1
-        block = xpulpv2.block_cycles(self.given.finishing.rule, slot_words, runs, share)
-        together = 50.0 + 20.0 * rows if direct else self._copy_cycles(steps)
+        block = xpulpv2.block_cycles(self.given.finishing.rule, slot_words, runs, share) + self._copied_cycles
+        together = self._together_cycles(steps)
         channel_blocks = xpulpv2.channel_blocks(nest, steps, "oc")
         single = steps_product(nest, steps, "oc") % BLOCK
         partial = _PARTIAL_CYCLES + _SINGLE_CYCLES * single if single else 0.0
-        begin = _PLANES_CYCLES + self._planes_cycles(steps) if self.given.is_planar else _CALL_CYCLES
         apart = self._apart_cycles(steps, fours) if direct else 0.0
-        return begin + fours * (channel_blocks * block + partial + together) + apart
+        return self._begin_cycles(steps) + fours * (channel_blocks * block + partial + together) + apart
+
+    @property
+    def _copied_cycles(self) -> float:
+        """Cycles that a block of copied taps takes more than one whose taps are read in x."""
+        if self.given.is_direct:
+            return 0.0
+        folded = _FOLDED_BLOCK_CYCLES if self.given.finishing.rule is Rule.FOLDED else 0.0
+        return folded + (0.0 if self.given.is_planar else _COPIED_BLOCK_CYCLES)
+
+    @property
+    def _copies(self) -> CopiedTaps:
+        is_run = self.copies_words and self._is_dense and self.nest.dimension("group").extent == 1
+        return CopiedTaps(self.given.windows, self.nest, self.copies_words, is_run)
+
+    def _begin_cycles(self, steps: TileSteps) -> float:
+        """Cycles that do not depend on how many pixels a block has."""
+        if self.given.is_direct:
+            return _DIRECT_CYCLES
+        if self.given.is_planar:
+            return self._copies.from_planes(steps, self._fours(steps))
+        return self._copies.from_x(steps)
+
+    def _together_cycles(self, steps: TileSteps) -> float:
+        """Cycles of four pixels beside their blocks."""
+        if self.given.is_direct:
+            return 50.0 + 20.0 * self.kernel[0]
+        inputs = steps_product(self.nest, steps, "ic")
+        return self._copies.of_planes(inputs) if self.given.is_planar else self._copies.of_x(inputs)
 
     @property
     def _is_dense(self) -> bool:
@@ -272,22 +304,6 @@ class _Words:
             return across * one_by_one + (fours - across) * (600.0 + 35.0 * rows * columns)
         runs = 16.0 * rows * (columns - 1) * xpulpv2.channel_blocks(self.nest, steps, "oc")
         return across * (one_by_one + runs) + beside * (150.0 + 30.0 * (rows * columns) + runs)
-
-    def _planes_cycles(self, steps: TileSteps) -> float:
-        """Cycles in which C copies x into planes."""
-        rows, columns = padded_extents(self.nest, self.given.windows, steps)
-        images = steps_product(self.nest, steps, "n", "group")
-        return images * steps_product(self.nest, steps, "ic") * rows * (25.0 + 1.5 * columns)
-
-    def _copy_cycles(self, steps: TileSteps) -> float:
-        """Cycles for the words of four pixels that C copies to scratch: by columns, or tap by tap."""
-        rows, columns = self.kernel
-        inputs = steps_product(self.nest, steps, "ic")
-        if self.given.is_planar:
-            wide = 100.0 * rows / inputs if columns > xpulpv2.WORD else 0.0
-            return 300.0 + 25.0 * (self.slot_bytes(steps) // 4) + wide
-        copies = inputs // xpulpv2.WORD if self.copies_words and inputs % xpulpv2.WORD == 0 else inputs
-        return 500.0 + 395.0 * rows + rows * columns * (30.0 + 28.0 * copies)
 
     def _fours_apart(self, steps: TileSteps) -> tuple[int, int]:
         """Groups of four pixels of an image for which C computes each address: across rows, and beside padding."""

@@ -76,8 +76,8 @@ void tilewright_xpulpv2_planes(const struct tilewright_xpulpv2_taps *taps,
                                const struct tilewright_xpulpv2_place *place);
 
 /* Copy the taps of a pixel as [c][kh][kw] from planes, in which `from` is the first; of four pixels
- * for rows of the kernel of one word. The next row overwrites the bytes behind a row's end; those
- * behind the last row meet weights of zero. */
+ * for rows of the kernel of one or two words. The next row overwrites the bytes behind a row's end;
+ * those behind the last row meet weights of zero. */
 void tilewright_xpulpv2_copy_pixel(const struct tilewright_xpulpv2_taps *taps, uint8_t *slot,
                                    const uint8_t *from);
 void tilewright_xpulpv2_copy_four(const struct tilewright_xpulpv2_taps *taps, uint8_t *slot,
