@@ -149,10 +149,14 @@ void tilewright_conv_xpulpv2(const struct tilewright_conv_xpulpv2_attributes *a,
             tilewright_xpulpv2_channels(&job, weights, rows, channels, taps->y_stride);
             const int32_t most = tilewright_xpulpv2_finishes(&job) ? count : 1;
             for (int32_t pixel = 0; pixel < count;) {
-                const int32_t fours =
-                    a->is_planar != 0
-                        ? tilewright_xpulpv2_advance_planes(taps, y, most, &place, &job)
-                        : tilewright_xpulpv2_advance(taps, y, most, &place, &job);
+                int32_t fours = 1;
+                if (a->is_planar != 0) {
+                    fours = tilewright_xpulpv2_advance_planes(taps, y, most, &place, &job);
+                } else if (a->is_direct != 0) {
+                    fours = tilewright_xpulpv2_advance(taps, y, most, &place, &job);
+                } else {
+                    tilewright_xpulpv2_advance_copied(taps, y, &place, &job);
+                }
                 tilewright_xpulpv2_core(&job, fours);
                 pixel += fours * TILEWRIGHT_BLOCK;
             }

@@ -1,87 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/xpulpv2_taps.h"
 
-#include "tilewright/kernels/xpulpv2_words.h"
-
 _Static_assert(sizeof(struct tilewright_xpulpv2_taps) <= TILEWRIGHT_XPULPV2_TAPS_BYTES,
                "the kernels' declarations know how much scratch this takes");
 
 enum { HEIGHT = 2 };
 enum { WORD = 4 };
-
-/* Bytes that lie side by side: whole words, and bytes behind them. */
-struct run {
-    uint32_t words, rest;
-};
-
-static struct run run_of(int32_t bytes)
-{
-    return (struct run){(uint32_t)bytes / WORD, (uint32_t)bytes % WORD};
-}
-
-TILEWRIGHT_INLINE void copy_run(uint8_t *to, const uint8_t *from, struct run run)
-{
-#if defined(__riscv) && __riscv_xlen == 32
-    if (run.words != 0) {
-        int32_t word;
-        /* clang-format off */
-        __asm__ volatile(
-            /* Three instructions are the fewest of a loop; the word is not there before. */
-            XPULPV2_LOOP("%[count]", "6")
-            XPULPV2_LOAD_WORD("%[word]", "%[from]")
-            "nop\n"
-            XPULPV2_STORE_WORD_STEP("%[word]", "%[to]", "%[four]")
-            XPULPV2_LOOP_END
-            : [to] "+r"(to), [from] "+r"(from), [word] "=&r"(word)
-            : [count] "r"(run.words), [four] "r"(WORD)
-            : "memory");
-        /* clang-format on */
-    }
-    tilewright_xpulpv2_copy_bytes(to, from, 1, (int32_t)run.rest);
-#else
-    tilewright_xpulpv2_copy_bytes(to, from, 1, (int32_t)(WORD * run.words + run.rest));
-#endif
-}
-
-/* Whether the taps of a row of the kernel lie side by side in x, so that they are copied together.
- */
-static int is_run(const struct tilewright_xpulpv2_taps *taps)
-{
-    return taps->x_channel_stride == 1 && taps->x_stride == taps->inputs && taps->dilations[1] == 1;
-}
-
-/* Copies all taps of a pixel, side by side as [kh][kw][c]. */
-static TILEWRIGHT_NOINLINE void copy_taps(const struct tilewright_xpulpv2_taps *taps, uint8_t *slot,
-                                          int32_t column)
-{
-    const int32_t inputs = taps->inputs;
-    const int32_t columns = taps->x_columns;
-    const int32_t is_words = inputs % WORD == 0 && taps->x_channel_stride == 1;
-    const struct run run = run_of(taps->run_bytes);
-    const int is_inside_x = column >= 0 && column + taps->kernel[1] <= columns && is_run(taps);
-    for (int32_t kh = 0; kh < taps->kernel[0]; kh++) {
-        const uint8_t *row = taps->x_rows_at[kh];
-        int32_t at = column;
-        if (is_inside_x && row != NULL) {
-            copy_run(slot, row + (ptrdiff_t)column * inputs, run);
-            slot += taps->run_bytes;
-            continue;
-        }
-        for (int32_t kw = 0; kw < taps->kernel[1]; kw++) {
-            const int is_inside = row != NULL && (uint32_t)at < (uint32_t)columns;
-            const uint8_t *from =
-                is_inside ? row + (ptrdiff_t)at * taps->x_stride : taps->padding_row;
-            if (is_words) {
-                tilewright_xpulpv2_copy_words(slot, from, inputs);
-            } else {
-                tilewright_xpulpv2_copy_bytes(slot, from, is_inside ? taps->x_channel_stride : 1,
-                                              inputs);
-            }
-            slot += inputs;
-            at += taps->dilations[1];
-        }
-    }
-}
 
 /* Sets the runs of pixel i of four: one run for each tap, in x or in the padding, or one run of
  * copied taps. */
@@ -92,7 +16,7 @@ static TILEWRIGHT_NOINLINE void point(const struct tilewright_xpulpv2_taps *taps
     if (taps->way == TILEWRIGHT_XPULPV2_COPIED) {
         uint8_t *slot = tilewright_xpulpv2_slots(taps) + i * taps->slot_bytes;
         run->pixel[i] = slot;
-        copy_taps(taps, slot, column);
+        tilewright_xpulpv2_copy_taps(taps, slot, column);
         return;
     }
     for (int32_t kh = 0; kh < taps->kernel[0]; kh++) {
@@ -160,37 +84,6 @@ static void point_four(const struct tilewright_xpulpv2_taps *taps, int32_t colum
     }
 }
 
-/* Copies the taps of four pixels of one row, none of which lie left or right of x. */
-static TILEWRIGHT_NOINLINE void copy_four(const struct tilewright_xpulpv2_taps *taps,
-                                          int32_t column)
-{
-    struct tilewright_xpulpv2_run *const runs = tilewright_xpulpv2_runs(taps);
-    const uint8_t *const *const end = taps->x_rows_at + taps->kernel[0];
-    const struct run row_run = run_of(taps->run_bytes), tap_run = run_of(taps->inputs);
-    const int32_t row_bytes = taps->run_bytes, tap_bytes = taps->inputs;
-    const int32_t step = taps->strides[1] * taps->x_stride;
-    uint8_t *slot = tilewright_xpulpv2_slots(taps);
-    ptrdiff_t offset = (ptrdiff_t)column * taps->x_stride;
-
-    for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
-        uint8_t *to = slot;
-        for (const uint8_t *const *row = taps->x_rows_at; row != end; row++) {
-            uint8_t *const next = to + row_bytes;
-            if (*row != NULL) {
-                copy_run(to, *row + offset, row_run);
-                to = next;
-                continue;
-            }
-            for (; to != next; to += tap_bytes) {
-                copy_run(to, taps->padding_row, tap_run);
-            }
-        }
-        runs->pixel[i] = slot;
-        slot += taps->slot_bytes;
-        offset += step;
-    }
-}
-
 /* Finds the row of x for each row of the kernel, for the current row of y; NULL beyond x. */
 static TILEWRIGHT_NOINLINE void find_rows(const struct tilewright_xpulpv2_taps *taps,
                                           const struct tilewright_xpulpv2_place *place)
@@ -231,19 +124,9 @@ static void set_runs(const struct tilewright_xpulpv2_taps *taps, struct tilewrig
     job->run_words = bytes / WORD;
 }
 
-/* The first tap of the pixel at `place` in the first plane. */
-static const uint8_t *in_planes(const struct tilewright_xpulpv2_taps *taps,
-                                const struct tilewright_view *y,
-                                const struct tilewright_xpulpv2_place *place)
-{
-    const int32_t row = (place->row - y->shape->origin[HEIGHT]) * taps->strides[0];
-    return taps->padding_row + row * taps->x_stride + place->column * taps->strides[1];
-}
-
-/* Moves `place` to the next pixel; it stays at the last. */
-static TILEWRIGHT_NOINLINE void next_pixel(const struct tilewright_xpulpv2_taps *taps,
-                                           const struct tilewright_view *y,
-                                           struct tilewright_xpulpv2_place *place)
+void tilewright_xpulpv2_next_pixel(const struct tilewright_xpulpv2_taps *taps,
+                                   const struct tilewright_view *y,
+                                   struct tilewright_xpulpv2_place *place)
 {
     if (place->column + 1 < taps->y_columns) {
         place->column++;
@@ -253,83 +136,17 @@ static TILEWRIGHT_NOINLINE void next_pixel(const struct tilewright_xpulpv2_taps 
     }
 }
 
-/* Sets runs and results of four pixels one by one, because some taps are padding or the row ends.
- */
-static TILEWRIGHT_NOINLINE void advance_one_by_one(const struct tilewright_xpulpv2_taps *taps,
-                                                   const struct tilewright_view *y,
-                                                   struct tilewright_xpulpv2_place *place,
-                                                   struct tilewright_xpulpv2_job *job)
+void tilewright_xpulpv2_advance_one_by_one(const struct tilewright_xpulpv2_taps *taps,
+                                           const struct tilewright_view *y,
+                                           struct tilewright_xpulpv2_place *place,
+                                           struct tilewright_xpulpv2_job *job)
 {
     set_runs(taps, job, 0);
     for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
         point(taps, i, place->column * taps->strides[1] + taps->first_column);
         job->sink.pixel[i] = place->at;
-        next_pixel(taps, y, place);
+        tilewright_xpulpv2_next_pixel(taps, y, place);
     }
-}
-
-/* Sets the first taps in the planes and the results of four pixels, and moves `place` behind them.
- */
-TILEWRIGHT_INLINE void next_four(const struct tilewright_xpulpv2_taps *taps,
-                                 const struct tilewright_view *y,
-                                 struct tilewright_xpulpv2_place *place, const uint8_t **from,
-                                 uint8_t **to)
-{
-    if (place->column + TILEWRIGHT_BLOCK > taps->y_columns) {
-        for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
-            from[i] = in_planes(taps, y, place);
-            to[i] = place->at;
-            next_pixel(taps, y, place);
-        }
-        return;
-    }
-    from[0] = in_planes(taps, y, place);
-    to[0] = place->at;
-    TILEWRIGHT_UNROLL_4
-    for (int32_t i = 1; i < TILEWRIGHT_BLOCK; i++) {
-        from[i] = from[i - 1] + taps->strides[1];
-        to[i] = to[i - 1] + taps->y_stride;
-    }
-    place->column += TILEWRIGHT_BLOCK - 1;
-    place->at = to[TILEWRIGHT_BLOCK - 1];
-    next_pixel(taps, y, place);
-}
-
-int32_t tilewright_xpulpv2_advance_planes(const struct tilewright_xpulpv2_taps *taps,
-                                          const struct tilewright_view *y, int32_t most,
-                                          struct tilewright_xpulpv2_place *place,
-                                          struct tilewright_xpulpv2_job *job)
-{
-    const struct tilewright_shape *out = y->shape;
-    const int is_line =
-        out->ring_rows == 0 && out->stride[HEIGHT] == taps->y_columns * taps->y_stride;
-    const int32_t rows_left = is_line ? taps->y_last_row - place->row : 0;
-    const int32_t left = rows_left * taps->y_columns + taps->y_columns - place->column;
-    const int32_t whole =
-        tilewright_smaller(tilewright_smaller(left / TILEWRIGHT_BLOCK, most), taps->most);
-    const int32_t fours = whole < 1 ? 1 : whole;
-    struct tilewright_xpulpv2_run *run = tilewright_xpulpv2_runs(taps);
-    uint8_t *slot = tilewright_xpulpv2_slots(taps);
-
-    set_runs(taps, job, 0);
-    run->step = (uintptr_t)(TILEWRIGHT_BLOCK * taps->slot_bytes);
-    for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
-        run->pixel[i] = slot + i * taps->slot_bytes;
-    }
-    for (int32_t four = 0; four < fours; four++) {
-        const uint8_t *from[TILEWRIGHT_BLOCK];
-        uint8_t *others[TILEWRIGHT_BLOCK];
-        next_four(taps, y, place, from, four == 0 ? job->sink.pixel : others);
-        if (taps->run_bytes <= 2 * WORD) {
-            tilewright_xpulpv2_copy_four(taps, slot, from);
-        } else {
-            for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
-                tilewright_xpulpv2_copy_pixel(taps, slot + i * taps->slot_bytes, from[i]);
-            }
-        }
-        slot += TILEWRIGHT_BLOCK * taps->slot_bytes;
-    }
-    return fours;
 }
 
 int32_t tilewright_xpulpv2_advance(const struct tilewright_xpulpv2_taps *taps,
@@ -342,20 +159,15 @@ int32_t tilewright_xpulpv2_advance(const struct tilewright_xpulpv2_taps *taps,
     /* Columns from the first tap of the fourth pixel to the end of x. */
     const int32_t room =
         taps->x_columns - column - (taps->kernel[1] - 1) * taps->dilations[1] - 3 * across;
-    const int is_inside = column >= 0 && room > 0;
-    const int is_dense = taps->way == TILEWRIGHT_XPULPV2_DENSE && is_inside;
-    const int is_copied = taps->way == TILEWRIGHT_XPULPV2_COPIED;
+    const int is_dense = taps->way == TILEWRIGHT_XPULPV2_DENSE && column >= 0 && room > 0;
     int32_t fours = tilewright_smaller((taps->y_columns - place->column) / TILEWRIGHT_BLOCK, most);
 
-    if (fours == 0 || (is_copied && !(is_inside && is_run(taps)))) {
-        advance_one_by_one(taps, y, place, job);
+    if (fours == 0) {
+        tilewright_xpulpv2_advance_one_by_one(taps, y, place, job);
         return 1;
     }
     set_runs(taps, job, is_dense);
-    if (is_copied) {
-        fours = 1;
-        copy_four(taps, column);
-    } else if (!is_dense) {
+    if (!is_dense) {
         fours = 1;
         point_apart(taps, column);
     } else {

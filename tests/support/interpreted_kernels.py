@@ -39,11 +39,12 @@ FILES = (
     "walk.c",
     "xpulpv2_block.c",
     "xpulpv2_core.c",
-    "xpulpv2_planar.c",
+    "xpulpv2_taps_planar.c",
     "xpulpv2_marked.c",
     "xpulpv2_plane.c",
     "xpulpv2_spread.c",
     "xpulpv2_taps.c",
+    "xpulpv2_taps_copied.c",
     "xpulpv2_vector.c",
 )
 

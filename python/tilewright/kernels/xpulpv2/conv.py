@@ -31,7 +31,7 @@ from tilewright.kernels.xpulpv2.vectors import pointwise
 from tilewright.operators.nest import Nest, along
 from tilewright.plan import Core
 
-SOURCES = ("conv_xpulpv2.c", "xpulpv2_planar.c", "xpulpv2_taps.c", *xpulpv2.SOURCES)
+SOURCES = ("conv_xpulpv2.c", "xpulpv2_taps_planar.c", "xpulpv2_taps.c", "xpulpv2_taps_copied.c", *xpulpv2.SOURCES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Cycles in which C copies taps for convolutions of family xpulpv2, from planes or from x (xpulpv2_taps.c).
+"""Cycles in which C copies taps for convolutions of family xpulpv2, from planes of x or from x.
 
 All were fitted to single layers on pulp-open with eight cores: 1 to 12 channels, kernels of 2 to 9 rows and columns.
 """

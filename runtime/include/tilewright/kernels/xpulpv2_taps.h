@@ -83,10 +83,20 @@ void tilewright_xpulpv2_copy_pixel(const struct tilewright_xpulpv2_taps *taps, u
 void tilewright_xpulpv2_copy_four(const struct tilewright_xpulpv2_taps *taps, uint8_t *slot,
                                   const uint8_t *const *from);
 
+/* Copies all taps of a pixel, side by side as [kh][kw][c], to `slot`; the first one is in `column`
+ * of x. */
+void tilewright_xpulpv2_copy_taps(const struct tilewright_xpulpv2_taps *taps, uint8_t *slot,
+                                  int32_t column);
+
 /* Moves `place` to the first pixel of the next row of y. */
 void tilewright_xpulpv2_next_row(const struct tilewright_xpulpv2_taps *taps,
                                  const struct tilewright_view *y,
                                  struct tilewright_xpulpv2_place *place);
+
+/* Moves `place` to the next pixel; it stays at the last. */
+void tilewright_xpulpv2_next_pixel(const struct tilewright_xpulpv2_taps *taps,
+                                   const struct tilewright_view *y,
+                                   struct tilewright_xpulpv2_place *place);
 
 /* Sets the job's runs and result addresses for the next pixels of the tile. Returns the number of
  * pixels / 4: up to `most` if the core can read all their taps in x, else 1. A block that reaches
@@ -95,6 +105,18 @@ int32_t tilewright_xpulpv2_advance(const struct tilewright_xpulpv2_taps *taps,
                                    const struct tilewright_view *y, int32_t most,
                                    struct tilewright_xpulpv2_place *place,
                                    struct tilewright_xpulpv2_job *job);
+
+/* The same for four pixels one by one, because some taps are padding or the row ends. */
+void tilewright_xpulpv2_advance_one_by_one(const struct tilewright_xpulpv2_taps *taps,
+                                           const struct tilewright_view *y,
+                                           struct tilewright_xpulpv2_place *place,
+                                           struct tilewright_xpulpv2_job *job);
+
+/* The same for four pixels whose taps are copied from x. */
+void tilewright_xpulpv2_advance_copied(const struct tilewright_xpulpv2_taps *taps,
+                                       const struct tilewright_view *y,
+                                       struct tilewright_xpulpv2_place *place,
+                                       struct tilewright_xpulpv2_job *job);
 
 /* The same for taps that are copied from planes, up to `most` times four pixels where all their
  * results are equally far apart. */

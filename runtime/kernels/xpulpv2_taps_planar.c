@@ -161,3 +161,86 @@ void tilewright_xpulpv2_planes(const struct tilewright_xpulpv2_taps *taps,
         row++;
     }
 }
+
+/* The first tap of the pixel at `place` in the first plane. */
+static const uint8_t *in_planes(const struct tilewright_xpulpv2_taps *taps,
+                                const struct tilewright_view *y,
+                                const struct tilewright_xpulpv2_place *place)
+{
+    const int32_t row = (place->row - y->shape->origin[HEIGHT]) * taps->strides[0];
+    return taps->padding_row + row * taps->x_stride + place->column * taps->strides[1];
+}
+
+/* Sets the first taps in the planes and the results of four pixels one by one, and moves `place`
+ * behind them. */
+static TILEWRIGHT_NOINLINE void next_pixels(const struct tilewright_xpulpv2_taps *taps,
+                                            const struct tilewright_view *y,
+                                            struct tilewright_xpulpv2_place *place,
+                                            const uint8_t **from, uint8_t **to)
+{
+    for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+        from[i] = in_planes(taps, y, place);
+        to[i] = place->at;
+        tilewright_xpulpv2_next_pixel(taps, y, place);
+    }
+}
+
+/* The same, of pixels of one row where there are four. */
+TILEWRIGHT_INLINE void next_four(const struct tilewright_xpulpv2_taps *taps,
+                                 const struct tilewright_view *y,
+                                 struct tilewright_xpulpv2_place *place, const uint8_t **from,
+                                 uint8_t **to)
+{
+    if (place->column + TILEWRIGHT_BLOCK > taps->y_columns) {
+        next_pixels(taps, y, place, from, to);
+        return;
+    }
+    from[0] = in_planes(taps, y, place);
+    to[0] = place->at;
+    TILEWRIGHT_UNROLL_4
+    for (int32_t i = 1; i < TILEWRIGHT_BLOCK; i++) {
+        from[i] = from[i - 1] + taps->strides[1];
+        to[i] = to[i - 1] + taps->y_stride;
+    }
+    place->column += TILEWRIGHT_BLOCK - 1;
+    place->at = to[TILEWRIGHT_BLOCK - 1];
+    tilewright_xpulpv2_next_pixel(taps, y, place);
+}
+
+int32_t tilewright_xpulpv2_advance_planes(const struct tilewright_xpulpv2_taps *taps,
+                                          const struct tilewright_view *y, int32_t most,
+                                          struct tilewright_xpulpv2_place *place,
+                                          struct tilewright_xpulpv2_job *job)
+{
+    const struct tilewright_shape *out = y->shape;
+    const int is_line =
+        out->ring_rows == 0 && out->stride[HEIGHT] == taps->y_columns * taps->y_stride;
+    const int32_t rows_left = is_line ? taps->y_last_row - place->row : 0;
+    const int32_t left = rows_left * taps->y_columns + taps->y_columns - place->column;
+    const int32_t whole =
+        tilewright_smaller(tilewright_smaller(left / TILEWRIGHT_BLOCK, most), taps->most);
+    const int32_t fours = whole < 1 ? 1 : whole;
+    struct tilewright_xpulpv2_run *run = tilewright_xpulpv2_runs(taps);
+    uint8_t *slot = tilewright_xpulpv2_slots(taps);
+
+    job->runs_end = job->runs + 1;
+    job->run_words = taps->slot_bytes / WORD;
+    run->step = (uintptr_t)(TILEWRIGHT_BLOCK * taps->slot_bytes);
+    for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+        run->pixel[i] = slot + i * taps->slot_bytes;
+    }
+    for (int32_t four = 0; four < fours; four++) {
+        const uint8_t *from[TILEWRIGHT_BLOCK];
+        uint8_t *others[TILEWRIGHT_BLOCK];
+        next_four(taps, y, place, from, four == 0 ? job->sink.pixel : others);
+        if (taps->run_bytes <= 2 * WORD) {
+            tilewright_xpulpv2_copy_four(taps, slot, from);
+        } else {
+            for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+                tilewright_xpulpv2_copy_pixel(taps, slot + i * taps->slot_bytes, from[i]);
+            }
+        }
+        slot += TILEWRIGHT_BLOCK * taps->slot_bytes;
+    }
+    return fours;
+}
