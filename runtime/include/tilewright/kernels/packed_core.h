@@ -19,6 +19,21 @@
 extern "C" {
 #endif
 
+/* Sums of a block's channels from `lane` on, which are LANES: those of the low halves' pixels in
+ * `low`. */
+TILEWRIGHT_INLINE void tilewright_packed_add_taps(const struct tilewright_packed *job,
+                                                  const uint8_t *block, int32_t lane,
+                                                  const int32_t *bias, int32_t *low, int32_t *high,
+                                                  const int32_t words,
+                                                  const struct tilewright_packed_rounds rounds)
+{
+#if defined(TILEWRIGHT_PACKED_SMALL)
+    tilewright_packed_add_taps_small(job, block, lane, bias, low, high, words, rounds);
+#else
+    tilewright_packed_add_taps_fast(job, block, lane, bias, low, high, words, rounds);
+#endif
+}
+
 /* Stores the elements of LANES channels of all pixels; the channels are `to` bytes from those of
  * the job's pixels. */
 TILEWRIGHT_INLINE void tilewright_packed_store(

@@ -114,11 +114,11 @@ TILEWRIGHT_INLINE int32_t tilewright_packed_runs_of(const struct tilewright_pack
 
 /* Sums of a block's channels from `lane` on, which are LANES: those of the low halves' pixels in
  * `low`. */
-TILEWRIGHT_INLINE void tilewright_packed_add_taps(const struct tilewright_packed *job,
-                                                  const uint8_t *block, int32_t lane,
-                                                  const int32_t *bias, int32_t *low, int32_t *high,
-                                                  const int32_t words,
-                                                  const struct tilewright_packed_rounds rounds)
+TILEWRIGHT_INLINE void tilewright_packed_add_taps_fast(const struct tilewright_packed *job,
+                                                       const uint8_t *block, int32_t lane,
+                                                       const int32_t *bias, int32_t *low,
+                                                       int32_t *high, const int32_t words,
+                                                       const struct tilewright_packed_rounds rounds)
 {
     uint32_t total[TILEWRIGHT_PACKED_LANES * TILEWRIGHT_PACKED_WORDS];
     const uint32_t *x = job->words;

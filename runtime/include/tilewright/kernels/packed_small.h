@@ -108,11 +108,10 @@ TILEWRIGHT_PACKED_LOOPS(1)
 TILEWRIGHT_PACKED_LOOPS(2)
 TILEWRIGHT_PACKED_LOOPS(3)
 
-TILEWRIGHT_INLINE void tilewright_packed_add_taps(const struct tilewright_packed *job,
-                                                  const uint8_t *block, int32_t lane,
-                                                  const int32_t *bias, int32_t *low, int32_t *high,
-                                                  const int32_t words,
-                                                  const struct tilewright_packed_rounds rounds)
+TILEWRIGHT_INLINE void
+tilewright_packed_add_taps_small(const struct tilewright_packed *job, const uint8_t *block,
+                                 int32_t lane, const int32_t *bias, int32_t *low, int32_t *high,
+                                 const int32_t words, const struct tilewright_packed_rounds rounds)
 {
     const struct tilewright_packed_bytes bytes = {
         (uint32_t)tilewright_packed_length(rounds.first) |
