@@ -6,11 +6,6 @@
 
 enum { X, WEIGHTS, ROWS, Y, SCRATCH };
 enum { BATCH, CHANNEL, HEIGHT, WIDTH };
-#if defined(__OPTIMIZE_SIZE__)
-enum { IS_SMALL = 1 };
-#else
-enum { IS_SMALL = 0 };
-#endif
 
 /* The padded window of one channel, row by row. */
 struct window {
@@ -240,7 +235,7 @@ static void load(const struct window *window, const struct tilewright_view *x, p
         const int32_t row = top + done;
         const int32_t rows = tilewright_rows_in_line(x, HEIGHT, row, window->rows.held - done);
         const uint8_t *const from = tilewright_row(x, HEIGHT, row) + skip;
-        if (window->is_unsigned != 0 || IS_SMALL) {
+        if (window->is_unsigned != 0 || TILEWRIGHT_FOR_SIZE) {
             copy_each(window, to + done * columns, from, x->shape->stride[HEIGHT], stride, rows);
         } else {
             copy(window, to + done * columns, from, x->shape->stride[HEIGHT], stride, rows);

@@ -5,11 +5,6 @@
 
 enum { X, WEIGHTS, ROWS, Y, PARTIAL };
 enum { ROW, COLUMN };
-#if defined(__OPTIMIZE_SIZE__)
-enum { IS_SMALL = 1 };
-#else
-enum { IS_SMALL = 0 };
-#endif
 
 TILEWRIGHT_INLINE int32_t element(const uint8_t *x, const int32_t is_unsigned)
 {
@@ -43,7 +38,7 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restric
         }
         int32_t s0 = start[0], s1 = start[step], s2 = start[2 * step], s3 = start[3 * step];
         int32_t left = taps;
-        if (stride == 1 && !IS_SMALL) {
+        if (stride == 1 && !TILEWRIGHT_FOR_SIZE) {
             for (; left >= 4; left -= 4) {
                 TILEWRIGHT_PRODUCTS(x);
                 TILEWRIGHT_PRODUCTS(x + 1);

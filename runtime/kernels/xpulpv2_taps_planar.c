@@ -58,37 +58,31 @@ enum { WORD = 4 };
 
 #else
 
-#define COPY_ROWS(to, a, b, c, d, rows, pitch, slot_bytes, apart)                                  \
-    for (int32_t row = 0; row < (rows); row++) {                                                   \
-        tilewright_xpulpv2_put(to, tilewright_xpulpv2_word(a));                                    \
-        tilewright_xpulpv2_put((to) + (slot_bytes), tilewright_xpulpv2_word(b));                   \
-        tilewright_xpulpv2_put((to) + 2 * (slot_bytes), tilewright_xpulpv2_word(c));               \
-        tilewright_xpulpv2_put((to) + 3 * (slot_bytes), tilewright_xpulpv2_word(d));               \
-        (a) += (pitch);                                                                            \
-        (b) += (pitch);                                                                            \
-        (c) += (pitch);                                                                            \
-        (d) += (pitch);                                                                            \
-        (to) += (apart);                                                                           \
-    }
+static void copy_word(uint8_t *to, const uint8_t *from)
+{
+    tilewright_xpulpv2_put(to, tilewright_xpulpv2_word(from));
+}
 
 static void copy_two_words(uint8_t *to, const uint8_t *from)
 {
-    tilewright_xpulpv2_put(to, tilewright_xpulpv2_word(from));
-    tilewright_xpulpv2_put(to + WORD, tilewright_xpulpv2_word(from + WORD));
+    copy_word(to, from);
+    copy_word(to + WORD, from + WORD);
 }
 
-#define COPY_WIDE_ROWS(to, a, b, c, d, rows, pitch, slot_bytes, apart)                             \
+#define COPY_ALL(copy, to, a, b, c, d, rows, pitch, slot_bytes, apart)                             \
     for (int32_t row = 0; row < (rows); row++) {                                                   \
-        copy_two_words(to, a);                                                                     \
-        copy_two_words((to) + (slot_bytes), b);                                                    \
-        copy_two_words((to) + 2 * (slot_bytes), c);                                                \
-        copy_two_words((to) + 3 * (slot_bytes), d);                                                \
+        copy(to, a);                                                                               \
+        copy((to) + (slot_bytes), b);                                                              \
+        copy((to) + 2 * (slot_bytes), c);                                                          \
+        copy((to) + 3 * (slot_bytes), d);                                                          \
         (a) += (pitch);                                                                            \
         (b) += (pitch);                                                                            \
         (c) += (pitch);                                                                            \
         (d) += (pitch);                                                                            \
         (to) += (apart);                                                                           \
     }
+#define COPY_ROWS(...) COPY_ALL(copy_word, __VA_ARGS__)
+#define COPY_WIDE_ROWS(...) COPY_ALL(copy_two_words, __VA_ARGS__)
 
 #endif
 

@@ -189,12 +189,12 @@ def _planes(conv: IntegerConv) -> tuple[ConstantOperand, ConstantOperand]:
 class _Words:
     """The words of four in which a convolution with these attributes reads its taps.
 
-    ``copies_words``: channels of x lie side by side, so that taps are copied in words where there are whole ones.
+    ``is_beside``: channels of x lie side by side, so that taps are copied in words where there are whole ones.
     """
 
     given: ConvXpulpv2
     nest: Nest
-    copies_words: bool = False
+    is_beside: bool = False
 
     @property
     def kernel(self) -> tuple[int, int]:
@@ -271,8 +271,8 @@ class _Words:
 
     @property
     def _copies(self) -> CopiedTaps:
-        is_run = self.copies_words and self._is_dense and self.nest.dimension("group").extent == 1
-        return CopiedTaps(self.given.windows, self.nest, self.copies_words, is_run)
+        is_run = self.is_beside and self._is_dense and self.nest.dimension("group").extent == 1
+        return CopiedTaps(self.given.windows, self.nest, self.is_beside, is_run)
 
     def _begin_cycles(self, steps: TileSteps) -> float:
         """Cycles that do not depend on how many pixels a block has."""
@@ -321,8 +321,8 @@ def _scratch(pointer_bytes: int) -> ScratchOf:
     }
 
 
-def _cycles(copies_words: bool) -> CyclesOf:
-    return lambda choice, steps: _Words(choice.given(ConvXpulpv2), choice.nest, copies_words).cycles(steps)
+def _cycles(is_beside: bool) -> CyclesOf:
+    return lambda choice, steps: _Words(choice.given(ConvXpulpv2), choice.nest, is_beside).cycles(steps)
 
 
 _CONVS = {

@@ -10,10 +10,8 @@ from tilewright.kernels.integer import BLOCK, steps_product, words
 from tilewright.kernels.kernel import TileSteps
 from tilewright.kernels.scalar.geometry import PlaneWindows
 from tilewright.kernels.scalar.spatial_integer import padded_extents
+from tilewright.kernels.xpulpv2.family import WORD
 from tilewright.operators.nest import Nest
-
-_WORD = 4
-"""Bytes of a word."""
 
 _ACROSS = (0.0, 0.75, 0.5, 0.75)
 """Groups of four pixels for each row of y that reach into the next row, by the columns of y modulo four."""
@@ -69,7 +67,7 @@ class CopiedTaps:
     def of_planes(self, inputs: int) -> float:
         """Cycles to copy the taps of four pixels from planes of ``inputs`` channels."""
         rows, columns = self.windows.kernel
-        row_words = words(columns) // _WORD
+        row_words = words(columns) // WORD
         row = _PLANE_ROW_CYCLES[row_words - 1] if row_words <= len(_PLANE_ROW_CYCLES) else 65.0 + 31.0 * row_words
         return 183.0 + rows * inputs * row
 
@@ -87,7 +85,7 @@ class CopiedTaps:
         if not self.is_run:
             return 940.0 + 90.0 * rows + rows * columns * (70.0 + 28.0 * self._moves(inputs))
         run = columns * inputs
-        return 40.0 + rows * (200.0 + 8.7 * (run // _WORD) + 35.0 * (run % _WORD))
+        return 40.0 + rows * (200.0 + 8.7 * (run // WORD) + 35.0 * (run % WORD))
 
     def _outside(self, steps: TileSteps) -> int:
         """Windows of a row of y that reach beyond the left and right end of x, which is padded alike on both.
@@ -119,4 +117,4 @@ class CopiedTaps:
 
     def _moves(self, inputs: int) -> int:
         """Loads and stores for a tap of a pixel: words, or bytes."""
-        return inputs // _WORD if self.is_beside and inputs % _WORD == 0 else inputs
+        return inputs // WORD if self.is_beside and inputs % WORD == 0 else inputs

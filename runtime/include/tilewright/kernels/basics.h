@@ -24,6 +24,13 @@ extern "C" {
 #define TILEWRIGHT_MAY_ALIAS
 #endif
 
+/* Whether a compiler optimises for size: then loops are not unrolled by hand. */
+#if defined(__OPTIMIZE_SIZE__)
+enum { TILEWRIGHT_FOR_SIZE = 1 };
+#else
+enum { TILEWRIGHT_FOR_SIZE = 0 };
+#endif
+
 /* Takes what the compiler knows of a register's value from it: what follows from the number of a
  * loop's turns, for one. */
 #if defined(__GNUC__)

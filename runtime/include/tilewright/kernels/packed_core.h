@@ -10,8 +10,10 @@
  * the instructions. */
 #if defined(__OPTIMIZE_SIZE__) && !defined(__arm__)
 #define TILEWRIGHT_PACKED_SMALL
+#define TILEWRIGHT_PACKED_UNROLL
 #include "tilewright/kernels/packed_small.h"
 #else
+#define TILEWRIGHT_PACKED_UNROLL TILEWRIGHT_UNROLL_16
 #include "tilewright/kernels/packed_fast.h"
 #endif
 
@@ -42,7 +44,17 @@ TILEWRIGHT_INLINE void tilewright_packed_store(
     const struct tilewright_limits *limits, const int32_t words,
     const enum tilewright_rule_kind rule, const enum tilewright_dsp_limits known)
 {
-#if defined(TILEWRIGHT_PACKED_SMALL)
+#if defined(__arm__)
+    TILEWRIGHT_UNROLL_16
+    for (int32_t i = 0; i < 2 * words; i++) {
+        const int32_t *const sums = i % 2 == 0 ? low : high;
+        /* The address is loaded behind the last use of what else needs registers. */
+        uint8_t element = 0;
+        tilewright_dsp_store(&element, sums[i / 2], constants[0], limits, rule, known);
+        job->pixel[i][to[0]] = element;
+    }
+#else
+    TILEWRIGHT_PACKED_UNROLL
     for (int32_t p = 0; p < words; p++) {
         TILEWRIGHT_UNROLL_4
         for (int32_t half = 0; half < 2; half++) {
@@ -53,24 +65,6 @@ TILEWRIGHT_INLINE void tilewright_packed_store(
                 tilewright_dsp_store(pixel + to[c], sums[c], constants[c], limits, rule, known);
             }
         }
-    }
-#else
-    TILEWRIGHT_UNROLL_16
-    for (int32_t i = 0; i < 2 * words; i++) {
-        const int32_t *const sums = i % 2 == 0 ? low : high;
-#if defined(__arm__)
-        /* The address is loaded behind the last use of what else needs registers. */
-        uint8_t element = 0;
-        tilewright_dsp_store(&element, sums[i / 2], constants[0], limits, rule, known);
-        job->pixel[i][to[0]] = element;
-#else
-        uint8_t *const pixel = job->pixel[i];
-        TILEWRIGHT_UNROLL_4
-        for (int32_t c = 0; c < TILEWRIGHT_PACKED_LANES; c++) {
-            tilewright_dsp_store(pixel + to[c], sums[TILEWRIGHT_PACKED_LANES * (i / 2) + c],
-                                 constants[c], limits, rule, known);
-        }
-#endif
     }
 #endif
 }
