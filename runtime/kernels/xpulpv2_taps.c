@@ -7,18 +7,11 @@ _Static_assert(sizeof(struct tilewright_xpulpv2_taps) <= TILEWRIGHT_XPULPV2_TAPS
 enum { HEIGHT = 2 };
 enum { WORD = 4 };
 
-/* Sets the runs of pixel i of four: one run for each tap, in x or in the padding, or one run of
- * copied taps. */
+/* Sets the runs of pixel i of four: one run for each tap, in x or in the padding. */
 static TILEWRIGHT_NOINLINE void point(const struct tilewright_xpulpv2_taps *taps, int32_t i,
                                       int32_t column)
 {
     struct tilewright_xpulpv2_run *run = tilewright_xpulpv2_runs(taps);
-    if (taps->way == TILEWRIGHT_XPULPV2_COPIED) {
-        uint8_t *slot = tilewright_xpulpv2_slots(taps) + i * taps->slot_bytes;
-        run->pixel[i] = slot;
-        tilewright_xpulpv2_copy_taps(taps, slot, column);
-        return;
-    }
     for (int32_t kh = 0; kh < taps->kernel[0]; kh++) {
         const uint8_t *row = taps->x_rows_at[kh];
         int32_t at = column;
@@ -109,19 +102,13 @@ void tilewright_xpulpv2_next_row(const struct tilewright_xpulpv2_taps *taps,
     }
 }
 
-/* Sets the number of runs and their words: a run is a row of the kernel, a tap, or a copied pixel.
- */
+/* Sets the number of runs and their words: a run is a row of the kernel or a tap. */
 static void set_runs(const struct tilewright_xpulpv2_taps *taps, struct tilewright_xpulpv2_job *job,
                      int is_rows)
 {
-    int32_t runs = 1;
-    int32_t bytes = taps->slot_bytes;
-    if (taps->way >= TILEWRIGHT_XPULPV2_DIRECT) {
-        runs = is_rows ? taps->kernel[0] : taps->kernel[0] * taps->kernel[1];
-        bytes = is_rows ? taps->run_bytes : taps->inputs;
-    }
+    const int32_t runs = is_rows ? taps->kernel[0] : taps->kernel[0] * taps->kernel[1];
     job->runs_end = job->runs + runs;
-    job->run_words = bytes / WORD;
+    job->run_words = (is_rows ? taps->run_bytes : taps->inputs) / WORD;
 }
 
 void tilewright_xpulpv2_next_pixel(const struct tilewright_xpulpv2_taps *taps,
@@ -136,10 +123,11 @@ void tilewright_xpulpv2_next_pixel(const struct tilewright_xpulpv2_taps *taps,
     }
 }
 
-void tilewright_xpulpv2_advance_one_by_one(const struct tilewright_xpulpv2_taps *taps,
-                                           const struct tilewright_view *y,
-                                           struct tilewright_xpulpv2_place *place,
-                                           struct tilewright_xpulpv2_job *job)
+/* Sets runs and results of four pixels one by one, because the row ends. */
+static TILEWRIGHT_NOINLINE void advance_one_by_one(const struct tilewright_xpulpv2_taps *taps,
+                                                   const struct tilewright_view *y,
+                                                   struct tilewright_xpulpv2_place *place,
+                                                   struct tilewright_xpulpv2_job *job)
 {
     set_runs(taps, job, 0);
     for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
@@ -163,7 +151,7 @@ int32_t tilewright_xpulpv2_advance(const struct tilewright_xpulpv2_taps *taps,
     int32_t fours = tilewright_smaller((taps->y_columns - place->column) / TILEWRIGHT_BLOCK, most);
 
     if (fours == 0) {
-        tilewright_xpulpv2_advance_one_by_one(taps, y, place, job);
+        advance_one_by_one(taps, y, place, job);
         return 1;
     }
     set_runs(taps, job, is_dense);

@@ -46,8 +46,9 @@ static int is_run(const struct tilewright_xpulpv2_taps *taps)
     return taps->x_channel_stride == 1 && taps->x_stride == taps->inputs && taps->dilations[1] == 1;
 }
 
-void tilewright_xpulpv2_copy_taps(const struct tilewright_xpulpv2_taps *taps, uint8_t *slot,
-                                  int32_t column)
+/* Copies all taps of a pixel, side by side as [kh][kw][c]; the first one is in `column` of x. */
+static TILEWRIGHT_NOINLINE void copy_taps(const struct tilewright_xpulpv2_taps *taps, uint8_t *slot,
+                                          int32_t column)
 {
     const int32_t inputs = taps->inputs;
     const int32_t columns = taps->x_columns;
@@ -82,7 +83,6 @@ void tilewright_xpulpv2_copy_taps(const struct tilewright_xpulpv2_taps *taps, ui
 static TILEWRIGHT_NOINLINE void copy_four(const struct tilewright_xpulpv2_taps *taps,
                                           int32_t column)
 {
-    struct tilewright_xpulpv2_run *const runs = tilewright_xpulpv2_runs(taps);
     const uint8_t *const *const end = taps->x_rows_at + taps->kernel[0];
     const struct run row_run = run_of(taps->run_bytes), tap_run = run_of(taps->inputs);
     const int32_t row_bytes = taps->run_bytes, tap_bytes = taps->inputs;
@@ -103,9 +103,24 @@ static TILEWRIGHT_NOINLINE void copy_four(const struct tilewright_xpulpv2_taps *
                 copy_run(to, taps->padding_row, tap_run);
             }
         }
-        runs->pixel[i] = slot;
         slot += taps->slot_bytes;
         offset += step;
+    }
+}
+
+/* Copies taps and sets results of four pixels one by one, because some taps are padding or the row
+ * ends. */
+static TILEWRIGHT_NOINLINE void advance_one_by_one(const struct tilewright_xpulpv2_taps *taps,
+                                                   const struct tilewright_view *y,
+                                                   struct tilewright_xpulpv2_place *place,
+                                                   struct tilewright_xpulpv2_job *job)
+{
+    uint8_t *slot = tilewright_xpulpv2_slots(taps);
+    for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+        copy_taps(taps, slot, place->column * taps->strides[1] + taps->first_column);
+        slot += taps->slot_bytes;
+        job->sink.pixel[i] = place->at;
+        tilewright_xpulpv2_next_pixel(taps, y, place);
     }
 }
 
@@ -118,13 +133,12 @@ void tilewright_xpulpv2_advance_copied(const struct tilewright_xpulpv2_taps *tap
     const int32_t last = column + (TILEWRIGHT_BLOCK - 1) * taps->strides[1];
     const int is_inside = column >= 0 && last + taps->kernel[1] <= taps->x_columns;
 
+    tilewright_xpulpv2_take_slots(taps, job);
     if (place->column + TILEWRIGHT_BLOCK > taps->y_columns || !is_inside || !is_run(taps)) {
-        tilewright_xpulpv2_advance_one_by_one(taps, y, place, job);
+        advance_one_by_one(taps, y, place, job);
         return;
     }
     copy_four(taps, column);
-    job->runs_end = job->runs + 1;
-    job->run_words = taps->slot_bytes / WORD;
     for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
         job->sink.pixel[i] = place->at;
         place->at += taps->y_stride;

@@ -214,15 +214,10 @@ int32_t tilewright_xpulpv2_advance_planes(const struct tilewright_xpulpv2_taps *
     const int32_t whole =
         tilewright_smaller(tilewright_smaller(left / TILEWRIGHT_BLOCK, most), taps->most);
     const int32_t fours = whole < 1 ? 1 : whole;
-    struct tilewright_xpulpv2_run *run = tilewright_xpulpv2_runs(taps);
     uint8_t *slot = tilewright_xpulpv2_slots(taps);
 
-    job->runs_end = job->runs + 1;
-    job->run_words = taps->slot_bytes / WORD;
-    run->step = (uintptr_t)(TILEWRIGHT_BLOCK * taps->slot_bytes);
-    for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
-        run->pixel[i] = slot + i * taps->slot_bytes;
-    }
+    tilewright_xpulpv2_take_slots(taps, job);
+    tilewright_xpulpv2_runs(taps)->step = (uintptr_t)(TILEWRIGHT_BLOCK * taps->slot_bytes);
     for (int32_t four = 0; four < fours; four++) {
         const uint8_t *from[TILEWRIGHT_BLOCK];
         uint8_t *others[TILEWRIGHT_BLOCK];

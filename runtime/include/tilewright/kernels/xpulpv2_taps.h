@@ -62,6 +62,20 @@ TILEWRIGHT_INLINE uint8_t *tilewright_xpulpv2_slots(const struct tilewright_xpul
     return taps->padding_row + (taps->has_padding != 0 ? (inputs + 3) & ~3 : 0);
 }
 
+/* Makes the copied taps of four pixels the job's only run. */
+TILEWRIGHT_INLINE void tilewright_xpulpv2_take_slots(const struct tilewright_xpulpv2_taps *taps,
+                                                     struct tilewright_xpulpv2_job *job)
+{
+    struct tilewright_xpulpv2_run *const run = tilewright_xpulpv2_runs(taps);
+    uint8_t *slot = tilewright_xpulpv2_slots(taps);
+    for (int32_t i = 0; i < TILEWRIGHT_BLOCK; i++) {
+        run->pixel[i] = slot;
+        slot += taps->slot_bytes;
+    }
+    job->runs_end = job->runs + 1;
+    job->run_words = taps->slot_bytes / 4;
+}
+
 /* The next pixel of y to compute. */
 struct tilewright_xpulpv2_place {
     int32_t row, column;
@@ -83,11 +97,6 @@ void tilewright_xpulpv2_copy_pixel(const struct tilewright_xpulpv2_taps *taps, u
 void tilewright_xpulpv2_copy_four(const struct tilewright_xpulpv2_taps *taps, uint8_t *slot,
                                   const uint8_t *const *from);
 
-/* Copies all taps of a pixel, side by side as [kh][kw][c], to `slot`; the first one is in `column`
- * of x. */
-void tilewright_xpulpv2_copy_taps(const struct tilewright_xpulpv2_taps *taps, uint8_t *slot,
-                                  int32_t column);
-
 /* Moves `place` to the first pixel of the next row of y. */
 void tilewright_xpulpv2_next_row(const struct tilewright_xpulpv2_taps *taps,
                                  const struct tilewright_view *y,
@@ -105,12 +114,6 @@ int32_t tilewright_xpulpv2_advance(const struct tilewright_xpulpv2_taps *taps,
                                    const struct tilewright_view *y, int32_t most,
                                    struct tilewright_xpulpv2_place *place,
                                    struct tilewright_xpulpv2_job *job);
-
-/* The same for four pixels one by one, because some taps are padding or the row ends. */
-void tilewright_xpulpv2_advance_one_by_one(const struct tilewright_xpulpv2_taps *taps,
-                                           const struct tilewright_view *y,
-                                           struct tilewright_xpulpv2_place *place,
-                                           struct tilewright_xpulpv2_job *job);
 
 /* The same for four pixels whose taps are copied from x. */
 void tilewright_xpulpv2_advance_copied(const struct tilewright_xpulpv2_taps *taps,
