@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from support.objects import sanitized
+from support.objects import LINKER, sanitized
 from tilewright.plan import InterfaceTensor, Plan
 
 RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
@@ -94,7 +94,7 @@ def build_units(folder: Path, models: Sequence[Generated], library: Path, driver
     (folder / "driver.c").write_text("".join(f"#include {name}\n" for name in included) + driver)
     executable = folder / "driver"
     flags = (*_FLAGS, level, *_WARNINGS, f"-I{folder}")
-    _run(["gcc", *flags, str(folder / "driver.c"), str(library), "-lm", "-o", str(executable)])
+    _run(["gcc", *flags, *LINKER, str(folder / "driver.c"), str(library), "-lm", "-o", str(executable)])
     return executable
 
 

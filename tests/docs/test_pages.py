@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -81,10 +82,21 @@ def wheel_without_extension(folder: Path) -> Path:
     return wheel
 
 
+def requirements_at_hand(folder: Path) -> Path:
+    """A folder for PYTHONPATH with what these tests run with, Tilewright aside: pip has nothing else to unpack."""
+    folder.mkdir()
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if "tilewright" not in path.name:
+            (folder / path.name).symlink_to(path)
+    return folder
+
+
 @needs_programs
 def test_tutorial_from_an_empty_folder(tmp_path: Path) -> None:
     pytest.importorskip("scikit_build_core")
-    here = session(tmp_path, TUTORIAL, clean_environment(wheel_without_extension(tmp_path)))
+    environment = clean_environment(wheel_without_extension(tmp_path))
+    environment["PYTHONPATH"] = str(requirements_at_hand(tmp_path / "requirements"))
+    here = session(tmp_path, TUTORIAL, environment)
     assert here.run_page(TUTORIAL.read_text(encoding="utf-8")) > 10
 
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from support.objects import sanitized, without_preloaded
+from support.objects import LINKER, sanitized, without_preloaded
 
 ADDRESS = 0x2000_0000_0000
 """Where both processes map the shared memory: far from all that Linux maps by itself, and above the sanitizer's own."""
@@ -53,7 +53,7 @@ class KernelProcess:
         weakref.finalize(self, _remove, self._running, folder)
         objects = sanitized([*sources, _DRIVER], compile_words)
         flags = ["-fsanitize=address,undefined", "-rdynamic"]
-        command = ["gcc", *flags, *objects, "-lm", "-ldl", "-o", str(self._program)]
+        command = ["gcc", *LINKER, *flags, *objects, "-lm", "-ldl", "-o", str(self._program)]
         subprocess.run(command, check=True, env=without_preloaded())
 
     def symbol(self, name: str) -> int:

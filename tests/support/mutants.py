@@ -35,7 +35,7 @@ from tilewright.planning.retries import search
 from support.forced import FLAGS, LATE_PORT, RUNTIME
 from support.many_cores import MANY_CORES, ORDERS
 from support.mutations import mutations
-from support.objects import kept, sanitized
+from support.objects import LINKER, kept, sanitized
 
 INPUTS = 3
 MOST_SECONDS = 60
@@ -230,7 +230,7 @@ class _Bench:
         runtime = [*sanitized(list(dict.fromkeys(sources))), *cores]
         objects = [str(folder / "driver.o"), str(folder / "net_weights.o"), *runtime]
         program, outputs = str(folder / "program"), folder / "outputs"
-        failed = _complaint(["gcc", *FLAGS, *objects, "-lm", "-o", program]) or _complaint(
+        failed = _complaint(["gcc", *LINKER, *FLAGS, *objects, "-lm", "-o", program]) or _complaint(
             [program, str(folder / "inputs"), str(outputs)], environment
         )
         return failed or outputs.read_bytes()

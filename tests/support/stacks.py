@@ -48,6 +48,21 @@ def runtime_sources() -> tuple[Path, ...]:
     return (*sorted((runtime / "kernels").glob("*.c")), runtime / "split.c", runtime / "ports/pulp_open/cluster.c")
 
 
+def sources_that_read(macro: str) -> tuple[Path, ...]:
+    """Files of ``runtime_sources`` that name a macro, or include a header of the runtime that does."""
+    return tuple(path for path in runtime_sources() if macro in _with_headers(path))
+
+
+@cache
+def _with_headers(path: Path) -> str:
+    """The text of a file and of all headers of the runtime that it includes."""
+    text = path.read_text(encoding="utf-8")
+    names = re.findall(r'^#include "(.+)"$', text, re.MULTILINE)
+    places = (path.parent, runtime_dir() / "include", runtime_dir() / "ports")
+    found = (next(place / name for place in places if (place / name).exists()) for name in names)
+    return text + "".join(map(_with_headers, found))
+
+
 def runtime_functions(
     build_type: str = "-O2",
     sources: Sequence[Path] = (),

@@ -16,6 +16,7 @@ from tilewright.plan import Plan
 
 from support.firmware import WARNINGS
 from support.host_runs import OBJECTS, generated
+from support.objects import LINKER
 from support.onnx_models import ModelBuilder, runtime_outputs
 
 
@@ -78,7 +79,9 @@ def run_program(folder: Path, models: Sequence[Generated]) -> Path:
     flags = ["-std=c11", "-O0", "-ffp-contract=off", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     paths = [f"-I{folder}", f"-I{RUNTIME / 'include'}", str(folder / "main.c"), str(runtime_library(OBJECTS))]
     done = subprocess.run(
-        ["gcc", *flags, *WARNINGS, *paths, "-lm", "-o", str(folder / "program")], capture_output=True, text=True
+        ["gcc", *LINKER, *flags, *WARNINGS, *paths, "-lm", "-o", str(folder / "program")],
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return folder / "program"

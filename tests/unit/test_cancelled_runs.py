@@ -9,6 +9,7 @@ import pytest
 from conformance.build import RUNTIME, runtime_library
 from support.firmware import WARNINGS, needs_host_compiler
 from support.host_runs import OBJECTS, TILED
+from support.objects import LINKER
 from support.stateful import accumulator, built, window
 
 MAIN = """
@@ -84,7 +85,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _status(folder: Path, *flags: str) -> int:
     sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    command = ["gcc", "-std=c11", *WARNINGS, *sanitizers, *flags, f"-I{folder}", f"-I{RUNTIME / 'include'}"]
+    command = ["gcc", *LINKER, "-std=c11", *WARNINGS, *sanitizers, *flags, f"-I{folder}", f"-I{RUNTIME / 'include'}"]
     command += [*map(str, folder.glob("*.c")), str(runtime_library(OBJECTS)), "-lm", "-o", str(folder / "program")]
     subprocess.run(command, check=True)
     return subprocess.run([folder / "program"], check=False).returncode

@@ -13,6 +13,7 @@ from support import host_runs
 from support.dead_networks import Network
 from support.firmware import needs_host_compiler
 from support.forced import FLAGS, RUNTIME, late_library
+from support.objects import LINKER
 from support.onnx_models import random_feeds, runtime_outputs
 from tilewright.base.errors import TilewrightError
 from tilewright.graph import Array
@@ -116,11 +117,10 @@ def outputs(
     (folder / "driver.c").write_text(driver(models), encoding="utf-8")
     (folder / "inputs").write_bytes(b"".join(np.ascontiguousarray(array).tobytes() for array in inputs))
     library = late_library(folder / "objects", [model for model, _ in models])
-    include = [f"-I{RUNTIME / 'include'}", f"-I{folder}"]
-    program = folder / "program"
-    command = ["gcc", *FLAGS, *include, str(folder / "driver.c"), *units, str(library), "-lm", "-o", str(program)]
+    flags = [*LINKER, *FLAGS, f"-I{RUNTIME / 'include'}", f"-I{folder}"]
+    command = ["gcc", *flags, str(folder / "driver.c"), *units, str(library), "-lm", "-o", str(folder / "program")]
     subprocess.run(command, check=True)
-    return subprocess.run([str(program), str(folder / "inputs")], capture_output=True, check=False)
+    return subprocess.run([str(folder / "program"), str(folder / "inputs")], capture_output=True, check=False)
 
 
 def inputs_of(network: str, model: Generated) -> list[Array]:
