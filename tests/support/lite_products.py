@@ -96,6 +96,15 @@ def _hybrid(name: str, operator: str, channels: int, *, asymmetric: bool = False
     return made.case([x, w, bias, y], Step(operator, (0, 1, 2), (3,), options), judge="litert")
 
 
+def _long_hybrid(name: str) -> LiteCase:
+    """FULLY_CONNECTED of float32 with so many int8 weights that sums over all values of int16 would exceed 32 bits."""
+    made = Made(name, "float32")
+    x, w, y = made.value(2, 1800), made.weights((5, 1800), 0, 5), Value((2, 5), "float32")
+    bias = Value((5,), "float32", data=made.rng.normal(0, 1, 5).astype(np.float32))
+    options = {"activation": "NONE", "asymmetric": True}
+    return made.case([x, w, bias, y], Step("FULLY_CONNECTED", (0, 1, 2), (3,), options), judge="litert")
+
+
 def _nibbles(name: str, operator: str) -> LiteCase:
     """An operator of int8 whose weights have four bits."""
     made = Made(name)
@@ -162,6 +171,7 @@ PRODUCTS: Mapping[str, Callable[[str], LiteCase]] = MappingProxyType(
         "conv_hybrid_one_scale": lambda name: _hybrid(name, "CONV_2D", 1),
         "depthwise_hybrid": lambda name: _hybrid(name, "DEPTHWISE_CONV_2D", 8),
         "dense_hybrid": lambda name: _hybrid(name, "FULLY_CONNECTED", 1),
+        "dense_hybrid_long": _long_hybrid,
         "dense_hybrid_asymmetric": lambda name: _hybrid(name, "FULLY_CONNECTED", 1, asymmetric=True),
         "conv_int4": lambda name: _nibbles(name, "CONV_2D"),
         "dense_int4": lambda name: _nibbles(name, "FULLY_CONNECTED"),

@@ -24,11 +24,14 @@ class ConvAttributes(Windows):
         group: number of groups into which the channels of x, and those of y, are divided.
         x_zero_point: stored integer of x, and of its padding, that stands for 0.
         w_zero_point: stored integer of the weights that stands for 0; one value, or one for each channel of y.
+        x_largest: the largest magnitude of an element of x, where x is int16 and whatever wrote it keeps within less
+            than its type; 0 for that of the type. For example 255 for differences of two int8.
     """
 
     group: int = 1
     x_zero_point: int = 0
     w_zero_point: tuple[int, ...] = (0,)
+    x_largest: int = 0
 
 
 def nest(node: Node, graph: Graph) -> Nest:

@@ -54,6 +54,8 @@ def hybrid_product(call: LiteCall, rows: str, shape: tuple[int, int], bias: Sequ
     call.activated(lambda part: call.emit("Reshape", [total], call.output().shape, part=part), call.text("activation"))
 
 
+_LARGEST_DIFFERENCE = 255
+"""Rows and images that are quantised asymmetrically become differences of two int8."""
 _ONE_PIXEL = {
     "kernel": (1, 1),
     "strides": (1, 1),
@@ -62,6 +64,7 @@ _ONE_PIXEL = {
     "group": 1,
     "x_zero_point": 0,
     "w_zero_point": (0,),
+    "x_largest": _LARGEST_DIFFERENCE,
 }
 _REAL = Rescale((1.0,))
 
@@ -94,6 +97,7 @@ def hybrid_convolution(
     if each:
         _require_sums(weights.reshape(channels, -1))
         epilogue = Rescale(tuple(float(value) for value in scales))
+        given["x_largest"] = _LARGEST_DIFFERENCE
         real = call.emit("Conv", inputs, shape, given, dtype=DType.FLOAT32, part="real", epilogue=epilogue)
     else:
         sums = call.emit("Conv", inputs, shape, given, dtype=DType.INT32, part="sums")
@@ -132,5 +136,5 @@ def _scales(call: LiteCall, channels: int) -> Array:
 
 def _require_sums(weights: Array) -> None:
     """Unsupported where a sum of 255 times the weights, [channels, ...], does not fit 32 bits."""
-    if 32768 * int(np.abs(weights.astype(np.int64)).sum(axis=1).max()) >= LARGEST:
+    if _LARGEST_DIFFERENCE * int(np.abs(weights.astype(np.int64)).sum(axis=1).max()) >= LARGEST:
         raise Unsupported("sums beyond 32 bits", "quantise the whole model to int8")

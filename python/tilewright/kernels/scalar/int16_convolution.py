@@ -30,6 +30,8 @@ ONCE, TWICE, REAL, HIGH = 0, 1, 2, 3
 the upper half of a product of 32 bits each."""
 
 INT32_MAX = (1 << 31) - 1
+_LARGEST = 1 << 15
+"""The largest magnitude of an int16."""
 _INT64_MAX = (1 << 63) - 1
 _MULTIPLIER_BITS = 15
 _HIGH_BITS = 32
@@ -88,7 +90,8 @@ def convolution(node: Node, graph: Graph) -> HalvesConv | None:
     w = graph.tensor(node.inputs[1])
     assert w.data is not None
     weights = np.moveaxis(w.data, 1, -1).reshape(w.shape[0], -1, w.shape[1])
-    return _finished(node, graph, conv_nest(node, graph), weights, plane_windows(given), (1, 1), given.group)
+    largest = given.x_largest or _LARGEST
+    return _finished(node, graph, conv_nest(node, graph), weights, plane_windows(given), (1, 1), given.group, largest)
 
 
 def transposed(node: Node, graph: Graph) -> HalvesConv | None:
@@ -147,8 +150,9 @@ def _finished(
     windows: PlaneWindows,
     spread: tuple[int, ...],
     groups: int,
+    largest: int = _LARGEST,
 ) -> HalvesConv | None:
-    """The convolution with bias and rule; None where bits do not suffice."""
+    """The convolution with bias and rule; None where bits do not suffice. No element of x exceeds ``largest``."""
     channels, epilogue = weights.shape[0], node.epilogue
     bias = np.zeros(channels, np.int64)
     if len(node.inputs) > 2 and node.inputs[2]:
@@ -156,7 +160,7 @@ def _finished(
         if data is None:
             return None
         bias = data.astype(np.int64).reshape(-1)
-    reach = np.abs(bias) + 32768 * np.abs(weights.astype(np.int64)).reshape(channels, -1).sum(axis=1)
+    reach = np.abs(bias) + largest * np.abs(weights.astype(np.int64)).reshape(channels, -1).sum(axis=1)
     factors = _factors(epilogue, reach)
     if factors is None:
         return None
