@@ -49,6 +49,7 @@ SOURCES = (
     "depthwise_beside.c",
     "depthwise_integer.c",
     "depthwise_slide.c",
+    "depthwise_tall.c",
     "fully_connected_integer.c",
     "fully_connected_packed.c",
     "matmul_integer.c",

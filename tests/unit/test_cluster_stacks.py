@@ -39,7 +39,7 @@ RULES = tuple(rule.value for rule in Rule)
 CORES = {
     "tilewright_conv_integer": "integer_core:narrow|tilewright_products_wide",
     "depthwise_integer:stored": r"tilewright_depthwise_slide_(folded|layer|high)",
-    "tilewright_depthwise_integer": r"tilewright_depthwise_(slide|stride|any)(_folded|_layer|_high)?",
+    "tilewright_depthwise_integer": r"tilewright_depthwise_(slide|stride|any|five|seven)(_folded|_layer|_high)?",
     "tilewright_depthwise_along": r"tilewright_along_[12]_\w+",
     "tilewright_fully_connected_integer": r"tilewright_vector_(signed|unsigned)",
     "conv_packed:gather": r"tilewright_pack_(signed|unsigned)_[46]",
@@ -66,7 +66,10 @@ RULED = {
     "depthwise_rows_strided": (("depthwise_rows_strided",), CHANNEL_RULES),
     "fully_connected_packed": (tuple(f"fully_connected_packed_{sign}" for sign in SIGNS), CHANNEL_RULES),
     "conv_integer": (("conv_integer", "conv_wide"), CHANNEL_RULES),
-    "depthwise_integer": (("depthwise_slide", "depthwise_stride", "depthwise_any"), CHANNEL_RULES),
+    "depthwise_integer": (
+        tuple(f"depthwise_{way}" for way in ("slide", "stride", "any", "five", "seven")),
+        CHANNEL_RULES,
+    ),
     "depthwise_beside": (("depthwise_beside",), CHANNEL_RULES),
     "fully_connected_integer": (("fully_connected_integer", "fully_connected_unsigned"), CHANNEL_RULES),
     "matmul_integer": (("matmul_integer",), VALUE_RULES),

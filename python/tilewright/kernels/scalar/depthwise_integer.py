@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from types import MappingProxyType
 from typing import Annotated
 
 import numpy as np
@@ -34,6 +35,9 @@ _STORED = (Rule.FOLDED, Rule.LAYER, Rule.HIGH)
 _SUMS = "tilewright_depthwise_"
 """The beginning of the names of the C functions that add up the products."""
 
+_TALL = MappingProxyType({5: "five", 7: "seven"})
+"""Rows of kernels to the function that adds up one column of their weights after the other."""
+
 _SMALL_PLANE = 128
 """The most outputs of one channel for which C keeps all sums of the channel."""
 
@@ -41,7 +45,8 @@ _SMALL_PLANE = 128
 @dataclass(frozen=True, slots=True)
 class DepthwiseInteger(CStruct):
     """Depthwise convolution of 8-bit tensors: one input and one output channel in each group. `slide`: 3x3 taps,
-    rows not strided; `stride`: 3x3 taps; `any`: every kernel. Operands: x [n, c, h, w]; weights int8 [c][kernel];
+    rows not strided; `stride`: 3x3 taps; `five` and `seven`: so many rows of taps, not dilated; `any`: every kernel.
+    Operands: x [n, c, h, w]; weights int8 [c][kernel];
     constants [c][words of the rule]; y [n, c, h, w]; scratch: the padded window of one channel, rounded up to
     words, then, unless elements are stored at once, 4 bytes for each output of a channel if a channel has at most
     TILEWRIGHT_DEPTHWISE_PLANE outputs, else for each row of y, at least for TILEWRIGHT_DEPTHWISE_PLANE rows.
@@ -71,7 +76,7 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
         KernelChoice(
             kernel=_DEPTHWISE,
             called=f"{sums}_{rule.value}",
-            sources=SOURCES,
+            sources=(*SOURCES, *(("depthwise_tall.c",) if _variant(conv) in _TALL.values() else ())),
             nest=conv.nest,
             reads=(x, weights, conv.constants_of_groups),
             writes=(y,),
@@ -88,7 +93,9 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
 
 
 def _variant(conv: IntegerConv) -> str:
-    """The middle of the symbol, which names the loop that multiplies: slide, stride or any."""
+    """The middle of the symbol, which names the loop that multiplies: slide, stride, five, seven or any."""
+    if conv.windows.dilations[0] == 1 and conv.windows.kernel[0] in _TALL:
+        return _TALL[conv.windows.kernel[0]]
     if conv.windows.kernel != (3, 3) or conv.windows.dilations != (1, 1):
         return "any"
     return "slide" if conv.windows.strides[0] == 1 else "stride"
@@ -108,17 +115,26 @@ def _sums(nest: Nest, steps: TileSteps) -> int:
 def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
     """Instructions of a call on a tile with these steps, fitted to measurements on RV32IMAC."""
     given, nest = choice.given(DepthwiseInteger), choice.nest
-    by_variant = {"slide": 36.0, "stride": 47.0, "any": 18.0 + 8.0 * prod(given.x.windows.kernel)}
     rows, columns = steps_product(nest, steps, "oh"), steps_product(nest, steps, "ow")
     if given.stores:
         channel = 4.5 * window_bytes(nest, given.x.windows, steps) + columns * (60.0 + 29.5 * rows) + 150.0
         return 200.0 + steps_product(nest, steps, "n", "group") * channel
-    output = by_variant[given.sums.removeprefix(_SUMS)] + rule_cycles(given.rule)
+    output = _output_cycles(given, rows) + rule_cycles(given.rule)
     calls = 1 if rows * columns <= _SMALL_PLANE else columns
     channel = (
         4.5 * window_bytes(nest, given.x.windows, steps) + calls * 130.0 + columns * (20.0 + output * rows) + 100.0
     )
     return 200.0 + steps_product(nest, steps, "n", "group") * channel
+
+
+def _output_cycles(given: DepthwiseInteger, rows: int) -> float:
+    """Instructions for an element of one of so many rows."""
+    windows, way = given.x.windows, given.sums.removeprefix(_SUMS)
+    if way not in _TALL.values():
+        return {"slide": 36.0, "stride": 47.0}.get(way, 18.0 + 8.0 * prod(windows.kernel))
+    height, width = windows.kernel
+    product = 0.6 + 3.0 * height if windows.strides[0] == 1 else 3.0 + 4.0 * height
+    return 17.0 + width * (product + (12.0 + 3.0 * height) / rows)
 
 
 def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
@@ -148,6 +164,7 @@ DECLARATION = Declaration(
             "depthwise_slide",
             "depthwise_stride",
             "depthwise_any",
+            *(f"depthwise_{name}" for name in _TALL.values()),
             *(f"depthwise_slide_{rule.value}" for rule in _STORED),
         )
     },

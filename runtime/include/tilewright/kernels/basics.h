@@ -39,12 +39,15 @@ enum { TILEWRIGHT_FOR_SIZE = 0 };
 #define TILEWRIGHT_FORGET(value)
 #endif
 
-/* Loops over four accumulators must be unrolled, or the compiler keeps the accumulators in memory;
- * GCC does not unroll such loops by itself at -O2, clang does. */
+/* Loops over four accumulators, or over up to sixteen numbers in registers, must be unrolled, or
+ * the compiler keeps the numbers in memory; GCC does not unroll such loops by itself at -O2, clang
+ * does. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define TILEWRIGHT_UNROLL_4 _Pragma("GCC unroll 4")
+#define TILEWRIGHT_UNROLL_16 _Pragma("GCC unroll 16")
 #else
 #define TILEWRIGHT_UNROLL_4
+#define TILEWRIGHT_UNROLL_16
 #endif
 
 /* Words of 4, 2 and 8 bytes that may hold elements of any type. Without may_alias, a compiler that

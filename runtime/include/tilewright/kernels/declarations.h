@@ -459,15 +459,17 @@ void tilewright_depthwise_halves(const struct tilewright_depthwise_halves_attrib
 #define TILEWRIGHT_DEPTHWISE_PLANE 128
 
 tilewright_depthwise_sums tilewright_depthwise_slide, tilewright_depthwise_stride,
-    tilewright_depthwise_any, tilewright_depthwise_slide_folded, tilewright_depthwise_slide_layer,
+    tilewright_depthwise_any, tilewright_depthwise_five, tilewright_depthwise_seven,
+    tilewright_depthwise_slide_folded, tilewright_depthwise_slide_layer,
     tilewright_depthwise_slide_high;
 
 /* Depthwise convolution of 8-bit tensors: one input and one output channel in each group. `slide`:
- * 3x3 taps, rows not strided; `stride`: 3x3 taps; `any`: every kernel. Operands: x [n, c, h, w];
- * weights int8 [c][kernel]; constants [c][words of the rule]; y [n, c, h, w]; scratch: the padded
- * window of one channel, rounded up to words, then, unless elements are stored at once, 4 bytes for
- * each output of a channel if a channel has at most TILEWRIGHT_DEPTHWISE_PLANE outputs, else for
- * each row of y, at least for TILEWRIGHT_DEPTHWISE_PLANE rows. */
+ * 3x3 taps, rows not strided; `stride`: 3x3 taps; `five` and `seven`: so many rows of taps, not
+ * dilated; `any`: every kernel. Operands: x [n, c, h, w]; weights int8 [c][kernel]; constants
+ * [c][words of the rule]; y [n, c, h, w]; scratch: the padded window of one channel, rounded up to
+ * words, then, unless elements are stored at once, 4 bytes for each output of a channel if a
+ * channel has at most TILEWRIGHT_DEPTHWISE_PLANE outputs, else for each row of y, at least for
+ * TILEWRIGHT_DEPTHWISE_PLANE rows. */
 struct tilewright_depthwise_integer_attributes {
     int32_t kernel[2];
     int32_t strides[2];

@@ -10,12 +10,6 @@
 extern "C" {
 #endif
 
-#if defined(__GNUC__) && !defined(__clang__)
-#define TILEWRIGHT_UNROLL_16 _Pragma("GCC unroll 16")
-#else
-#define TILEWRIGHT_UNROLL_16
-#endif
-
 /* Hides a register's value from the compiler, so that a constant stays in the register. */
 #if defined(__arm__) && defined(__GNUC__)
 #define TILEWRIGHT_HIDE(value) TILEWRIGHT_FORGET(value)
