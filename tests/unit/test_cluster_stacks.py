@@ -90,9 +90,14 @@ SCATTERED = ("map_add", "map_mul", "map_max", "map_min")
 
 
 @pytest.fixture(scope="module")
-def functions(tmp_path_factory: pytest.TempPathFactory) -> Functions:
+def libraries(tmp_path_factory: pytest.TempPathFactory) -> Functions:
+    return library_functions(tmp_path_factory.mktemp("libraries"))
+
+
+@pytest.fixture(scope="module")
+def functions(libraries: Functions, tmp_path_factory: pytest.TempPathFactory) -> Functions:
     folder = tmp_path_factory.mktemp("stacks")
-    return {**library_functions(folder), **port_functions(folder), **runtime_functions()}
+    return {**libraries, **port_functions(folder), **runtime_functions()}
 
 
 def guard_bytes() -> int:
@@ -169,12 +174,12 @@ def test_kernels_fit_what_they_declare(functions: Functions) -> None:
     assert long == {}
 
 
-def test_kernels_fit_without_floats_in_the_core(functions: Functions, tmp_path: Path) -> None:
+def test_kernels_fit_without_floats_in_the_core(functions: Functions, libraries: Functions) -> None:
     """Where libgcc computes floats, its frames lie below those of kernels."""
     default, more = number("TILEWRIGHT_PULP_STACK_BYTES"), number("SOFT_FLOAT_BYTES")
     without = [option for option in options() if "TILEWRIGHT_ZFINX" not in option]
     others = runtime_functions(sources=sources_that_read("TILEWRIGHT_ZFINX"), compiled_with=without)
-    functions = {**functions, **library_functions(tmp_path), **others}
+    functions = {**functions, **libraries, **others}
     needed = needs(functions)
     short = {name: size for name, size in needed.items() if size > declared_stack_bytes().get(name, default) + more}
     assert short == {}

@@ -66,8 +66,8 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
     if not conv.is_depthwise or is_wide(conv.weights):
         return ()
     x, y = conv.operands
-    sums, rule = f"{_SUMS}{_variant(conv)}", conv.finish.rule
-    stores = int(_variant(conv) == "slide" and rule in _STORED)
+    variant, rule = _variant(conv), conv.finish.rule
+    sums, stores = f"{_SUMS}{variant}", int(variant == "slide" and rule in _STORED)
     packed = Packing(
         (groups, window), np.dtype(np.int8), lambda _: conv.weights.reshape(groups, window).astype(np.int8)
     )
@@ -76,7 +76,7 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
         KernelChoice(
             kernel=_DEPTHWISE,
             called=f"{sums}_{rule.value}",
-            sources=(*SOURCES, *(("depthwise_tall.c",) if _variant(conv) in _TALL.values() else ())),
+            sources=(*SOURCES, "depthwise_tall.c") if variant in _TALL.values() else SOURCES,
             nest=conv.nest,
             reads=(x, weights, conv.constants_of_groups),
             writes=(y,),
