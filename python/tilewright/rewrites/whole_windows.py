@@ -22,7 +22,7 @@ _MOST_IMAGES = 2
 
 
 def multiply_whole_windows(graph: Graph) -> Graph:
-    """The graph without convolutions whose only window is the whole image; 1x1 images stay convolutions.
+    """The graph without convolutions whose only window is the whole image, one pixel for example.
 
     Elements stand in the order in which kernels of convolutions write images: channels side by side. Inputs of the
     network keep their own order.
@@ -42,7 +42,7 @@ def _has_one_window(node: Node, editor: GraphEditor) -> bool:
     images, _, *extents = editor.tensors[node.inputs[0]].shape
     is_whole = given.kernel == tuple(extents) and not any(given.pads) and given.group == 1
     is_constant = editor.tensors[node.inputs[1]].data is not None
-    return is_whole and is_constant and prod(extents) > 1 and images <= _MOST_IMAGES
+    return is_whole and is_constant and images <= _MOST_IMAGES
 
 
 def _multiply(node: Node, editor: GraphEditor) -> None:
@@ -52,7 +52,7 @@ def _multiply(node: Node, editor: GraphEditor) -> None:
     assert weights is not None
     last = (0, *range(2, len(x.shape)), 1)
     read = x
-    if x.name not in editor.inputs:
+    if x.name not in editor.inputs and prod(x.shape[2:]) > 1:
         read = editor.variable(x, f"{x.name}.last", shape=tuple(x.shape[axis] for axis in last))
         editor.add(make_node("Transpose", [x.name], [read.name], attributes=TransposeAttributes(last)))
         weights = np.transpose(weights, last)
