@@ -54,6 +54,7 @@ SOURCES = (
     "fully_connected_packed.c",
     "matmul_integer.c",
     "binary_integer.c",
+    "mul_bytes.c",
     "pool_integer.c",
     "lookup.c",
     "requantize.c",

@@ -74,6 +74,7 @@ RULED = {
     "fully_connected_integer": (("fully_connected_integer", "fully_connected_unsigned"), CHANNEL_RULES),
     "matmul_integer": (("matmul_integer",), VALUE_RULES),
     "binary_integer": (("add_integer", "sub_integer", "mul_integer"), VALUE_RULES),
+    "mul_bytes": (("mul_bytes",), (Rule.HIGH, Rule.SHIFT, Rule.TWICE)),
     "requantize": (("requantize",), VALUE_RULES),
     "conv_xpulpv2": (("conv_xpulpv2",), CHANNEL_RULES),
     "matmul_xpulpv2": (("matmul_xpulpv2",), CHANNEL_RULES),
@@ -126,6 +127,8 @@ def pointed_from(kernel: str, file: str, caller: str) -> str:
         return own.get(kernel, rf"tilewright_{PIECES[file]}_{'short_' if rule == 'rescale' else ''}row")
     if file in PIECES:
         return rf"tilewright_combine_\w+|{line}"
+    if caller == "tilewright_walk" and file == "mul_bytes":
+        return rf"tilewright_{kernel}"
     if caller == "tilewright_walk" and file in MOVERS:
         return "tilewright_move_row"
     if caller == f"{file}:tilewright_call_lines" and file in LINES:

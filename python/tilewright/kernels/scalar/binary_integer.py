@@ -21,6 +21,7 @@ from tilewright.kernels.kernel import (
 )
 from tilewright.kernels.requantization import ROW_WORDS, Limits, Rule, finish_of, fixed_point
 from tilewright.kernels.scalar.add_products import SOURCES, add_products
+from tilewright.kernels.scalar.mul_bytes import mul_bytes
 from tilewright.operators.binary import BinaryAttributes
 from tilewright.operators.elementwise import nest as nest_of
 from tilewright.operators.nest import whole
@@ -98,7 +99,7 @@ def subtract(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
 
 def multiply(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """Kernels for Mul of 8-, 16- and 32-bit integers."""
-    return _exact(node, graph, "mul")
+    return () if _per_channel(node) else mul_bytes(node, graph) or _exact(node, graph, "mul")
 
 
 def _exact(node: Node, graph: Graph, name: str) -> tuple[KernelChoice, ...]:

@@ -1052,6 +1052,29 @@ void tilewright_reshape(const struct tilewright_reshape_attributes *attributes,
 void tilewright_mul_add_f32(const struct tilewright_clamp_f32_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
+tilewright_row_body tilewright_mul_bytes_high, tilewright_mul_bytes_shift,
+    tilewright_mul_bytes_twice;
+
+/* y = finish(((a ^ flip) + offset) * ((b ^ flip) + offset)) for 8-bit operands; an operand's flip
+ * is 128 for int8, 0 for uint8, its offset -(zero point + flip). Operands: a, b, y. */
+struct tilewright_mul_bytes_attributes {
+    tilewright_row_function row; /* of the rule that finishes products */
+    int32_t a_flip;
+    int32_t a_offset;
+    int32_t b_flip;
+    int32_t b_offset;
+    int32_t multiplier;
+    int32_t addend;
+    int32_t shift;
+    int32_t minimum;
+    int32_t maximum;
+};
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_mul_bytes_attributes) == (sizeof(void *) == 4 ? 40 : 48),
+                       "tilewright_mul_bytes_attributes");
+
+void tilewright_mul_bytes(const struct tilewright_mul_bytes_attributes *attributes,
+    const struct tilewright_view *operands, uint32_t flags);
+
 /* Operands: x, scale, the bias if there is one, y, with six axes; the last one is whole in every
  * tile. */
 struct tilewright_norm_f32_attributes {
