@@ -11,11 +11,14 @@ from math import prod
 
 import numpy as np
 
-from tilewright.graph import Array, Graph, Node
+from tilewright.graph import Array, DType, Graph, Node
 from tilewright.graph.edit import GraphEditor, make_node
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.matmul import MatMulAttributes
 from tilewright.operators.movement import TransposeAttributes
+
+_DTYPES = (DType.INT8, DType.UINT8, DType.FLOAT32)
+"""Elements of x for which there are kernels of matrix products; convolutions have some for int16 too."""
 
 _MOST_IMAGES = 2
 """Products of more vectors take as long as convolutions, which compute several pixels at once."""
@@ -39,10 +42,11 @@ def _has_one_window(node: Node, editor: GraphEditor) -> bool:
     given = node.attributes
     if not isinstance(given, ConvAttributes) or node.operator != "Conv":
         return False
-    images, _, *extents = editor.tensors[node.inputs[0]].shape
+    x = editor.tensors[node.inputs[0]]
+    images, _, *extents = x.shape
     is_whole = given.kernel == tuple(extents) and not any(given.pads) and given.group == 1
     is_constant = editor.tensors[node.inputs[1]].data is not None
-    return is_whole and is_constant and images <= _MOST_IMAGES
+    return is_whole and is_constant and x.dtype in _DTYPES and images <= _MOST_IMAGES
 
 
 def _multiply(node: Node, editor: GraphEditor) -> None:

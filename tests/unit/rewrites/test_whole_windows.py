@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.small_nodes import conv
 from tilewright.catalogue.evaluate import evaluate
-from tilewright.graph import Graph
+from tilewright.graph import DType, Graph
 from tilewright.graph.edit import GraphEditor, make_node
 from tilewright.rewrites.whole_windows import multiply_whole_windows
 
@@ -62,3 +64,12 @@ def test_other_convolutions_stay(
 ) -> None:
     graph = multiply_whole_windows(conv(shape, weights, outputs, quantized=True, **geometry))
     assert [node.operator for node in graph.nodes] == ["Conv"]
+
+
+def test_elements_without_products_of_matrices_stay() -> None:
+    """Convolutions of int16 have kernels: those of 16x8 .tflite files, and of lines that are quantised as they run."""
+    before = conv((1, 6, 5, 1), (7, 6, 5, 1), (1, 1), quantized=True)
+    editor = GraphEditor(before)
+    editor.tensors["x"] = replace(editor.tensors["x"], dtype=DType.INT16)
+    assert [node.operator for node in multiply_whole_windows(editor.graph()).nodes] == ["Conv"]
+    assert "MatMul" in [node.operator for node in multiply_whole_windows(before).nodes]
