@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 from typing import Annotated
 
@@ -11,18 +10,7 @@ from tilewright.graph import Array, Graph, Node
 from tilewright.kernels.c_structs import PREFIX, Core, CStruct, Int32, ScratchOffset
 from tilewright.kernels.c_structs import Rule as RulePointer
 from tilewright.kernels.integer import BLOCK, block_sums_bytes, is_wide, packed_operands, steps_product, words
-from tilewright.kernels.kernel import (
-    HEIGHT,
-    Backward,
-    CyclesOf,
-    Declaration,
-    Kernel,
-    KernelChoice,
-    ScratchOf,
-    TileSteps,
-    raster_over,
-)
-from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
+from tilewright.kernels.kernel import CyclesOf, Declaration, KernelChoice, ScratchOf, TileSteps
 from tilewright.kernels.requantization import (
     CHANNEL_RULES,
     ROUNDS_EVEN,
@@ -41,11 +29,16 @@ from tilewright.kernels.scalar import (
     depthwise_rows,
     fully_connected_integer,
 )
-from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows, rows_backward
-from tilewright.kernels.scalar.spatial_integer import IntegerConv, integer_conv
-from tilewright.operators.nest import along
-
-SOURCES = ("conv_integer.c", "integer_core.c", "integer_finish.c")
+from tilewright.kernels.scalar.geometry import PlaneWindows
+from tilewright.kernels.scalar.pixel_product import (
+    OF_IMAGES,
+    OF_ROWS,
+    PixelNames,
+    PixelProduct,
+    pixel_kernel,
+    product_of_images,
+)
+from tilewright.kernels.scalar.spatial_integer import integer_conv
 
 _FEW = 2
 """The most pixels behind whole blocks that C computes one by one: more take as long as a block."""
@@ -82,77 +75,80 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     rows = depthwise_along.along_rows(conv, graph) or depthwise_rows.rows_of_windows(conv, graph)
     channels = (*depthwise_integer.depthwise(conv), *depthwise_beside.beside(conv, graph))
     special = (*pointwise, *channels, *rows)
-    return (*special, *conv_packed.packed(conv, graph), _general(conv))
+    return (*special, *of_pixels(product_of_images(conv), graph))
 
 
-def core_of(weights: Array, width: int) -> str:
+def of_pixels(product: PixelProduct, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernels of several pixels, the general one last."""
+    return (*conv_packed.packed(product, graph), _general(product))
+
+
+def _core_of(weights: Array, width: int) -> str:
     """Address of the C core that multiplies ``weights``, which have no zero point, by rows of ``width`` pixels."""
     narrow = f"&{PREFIX}core_narrow" if width % BLOCK == 0 else _FEW_TOO
     return f"&{PREFIX}core_wide" if is_wide(weights) else narrow
 
 
-def name_of(weights: Array, finish: Finish) -> str:
+def _name_of(weights: Array, finish: Finish) -> str:
     """The kernel's name in reports, by the width of the weights and the rule."""
     return f"{PREFIX}conv_{'wide' if is_wide(weights) else 'integer'}_{finish.rule.value}"
 
 
-def _general(conv: IntegerConv) -> KernelChoice:
-    groups, group_outputs, _, group_inputs = map(int, conv.weights.shape)
-    x, y = conv.operands
-    nest = conv.nest
+def _general(product: PixelProduct) -> KernelChoice:
+    groups, group_outputs, _, group_inputs = map(int, product.weights.shape)
+    nest, names = product.nest, product.names
 
     def partial_bytes(steps: TileSteps) -> int:
-        pixels = steps_product(nest, steps, "oh", "ow")
-        return steps_product(nest, steps, "n") * block_sums_bytes(pixels, steps_product(nest, steps, "oc"), BLOCK)
+        pixels, channels = steps_product(nest, steps, *names.pixel), steps_product(nest, steps, names.channel)
+        return steps_product(nest, steps, *names.outer) * block_sums_bytes(pixels, channels, BLOCK)
 
     return KernelChoice(
-        kernel=_CONV,
-        called=name_of(conv.weights, conv.finish),
-        sources=SOURCES,
+        kernel=_KERNELS[names],
+        called=_name_of(product.weights, product.finish),
+        sources=("conv_integer.c", "integer_core.c", "integer_finish.c"),
         nest=nest,
-        reads=(x, *packed_operands(conv.weights, conv.finish.rows, along("group"), "oc", "ic")),
-        writes=(y,),
+        reads=(
+            product.x,
+            *packed_operands(product.weights, product.finish.rows, product.group, names.channel, names.reduction),
+        ),
+        writes=(product.y,),
         attributes=ConvInteger(
-            plane_windows(conv.windows),
+            product.windows,
             group_inputs=group_inputs,
             group_outputs=group_outputs,
-            padding=conv.padding,
-            is_unsigned=conv.is_unsigned,
-            core=core_of(conv.weights, nest.dimension("ow").extent),
-            rule=conv.finish.block_rule,
-            limits=conv.finish.layer_limits,
+            padding=product.padding,
+            is_unsigned=product.is_unsigned,
+            core=_core_of(product.weights, product.width),
+            rule=product.finish.block_rule,
+            limits=product.finish.layer_limits,
         ),
         # With several groups, C could not tell which group's channels a cut tile has.
         partial_bytes=partial_bytes if groups == 1 else None,
-        multiples={"oc": BLOCK, "ic": BLOCK},
-        uncut=frozenset() if group_outputs > BLOCK else frozenset({"oc"}),
+        multiples={names.channel: BLOCK, names.reduction: BLOCK},
+        uncut=frozenset() if group_outputs > BLOCK else frozenset({names.channel}),
     )
 
 
-def block_cycles(channel: str, reduction: str, outer: tuple[str, ...], pixel: tuple[str, ...]) -> CyclesOf:
+def _cycles_of(names: PixelNames) -> CyclesOf:
     """Instructions of the 4x4 core and of its gather on a tile, fitted to measurements on RV32IMAC.
 
     Few pixels behind whole blocks take less than a block.
-
-    Args:
-        channel, reduction: the dimensions of output channels and of input channels.
-        outer, pixel: those of images, and of the pixels of an image.
     """
 
     def cycles(choice: KernelChoice, steps: TileSteps) -> float:
         nest = choice.nest
-        inputs = steps_product(nest, steps, reduction)
+        inputs, whole_inputs = steps_product(nest, steps, names.reduction), nest.dimension(names.reduction).extent
         given = choice.given(ConvInteger)
         taps = prod(given.windows.kernel) * inputs
-        images, pixels = steps_product(nest, steps, *outer), steps_product(nest, steps, *pixel)
+        images, pixels = steps_product(nest, steps, *names.outer), steps_product(nest, steps, *names.pixel)
         pixel_blocks, few = divmod(pixels, BLOCK)
-        if few > _FEW or given.core != _FEW_TOO or inputs < nest.dimension(reduction).extent:
+        if few > _FEW or given.core != _FEW_TOO or inputs < whole_inputs:
             pixel_blocks, few = -(-pixels // BLOCK), 0
-        channel_blocks = -(-steps_product(nest, steps, channel) // BLOCK)
+        channel_blocks = -(-steps_product(nest, steps, names.channel) // BLOCK)
         # Of few channels each tap is gathered on its own.
         gather = (75.0 if inputs < BLOCK else 11.0) * taps + 410.0
         # Each part of a reduction loads and stores partial results; the last part alone finishes them.
-        finish = 160.0 + (120.0 + BLOCK * BLOCK * rule_cycles(given.rule)) * inputs / nest.dimension(reduction).extent
+        finish = 160.0 + (120.0 + BLOCK * BLOCK * rule_cycles(given.rule)) * inputs / whole_inputs
         blocks = pixel_blocks * (gather + channel_blocks * (43.0 * taps + finish))
         behind = gather + channel_blocks * ((9.0 + 7.0 * few) * taps + 80.0 * few) if few else 0.0
         return 150.0 + images * (blocks + behind)
@@ -160,36 +156,25 @@ def block_cycles(channel: str, reduction: str, outer: tuple[str, ...], pixel: tu
     return cycles
 
 
-def _backward(choice: KernelChoice, inputs: int) -> ConvInteger:
-    given = choice.given(ConvInteger)
-    return replace(given, windows=rows_backward(given.windows, choice.nest.dimension("oh").extent, inputs))
-
-
-def block_scratch(reduction: str) -> ScratchOf:
-    """Four bytes for each tap, and the padding beside a row of the kernel; ``reduction`` is the input channels."""
+def _scratch_of(names: PixelNames) -> ScratchOf:
+    """Four bytes for each tap, and the padding beside a row of the kernel."""
 
     def scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
         rows, columns = choice.given(ConvInteger).windows.kernel
-        inputs = steps_product(choice.nest, steps, reduction)
+        inputs = steps_product(choice.nest, steps, names.reduction)
         return {"columns": BLOCK * rows * columns * inputs, "padding_row": words(columns * inputs)}
 
     return scratch
 
 
-_CONV = Kernel(
-    "tilewright_conv_integer",
-    ConvInteger,
-    block_cycles("oc", "ic", ("n", "group"), ("oh", "ow")),
-    scratch=block_scratch("ic"),
-    stores=raster_over("n", "group", "oh", "ow", block=BLOCK, restarts=("n", "group")),
-    ring_axes=frozenset({HEIGHT}),
-    backward=Backward("oh", _backward),
-    likes=CONVOLUTION_ORDER,
-)
+_KERNELS = {
+    names: pixel_kernel("tilewright_conv_integer", ConvInteger, _cycles_of(names), _scratch_of(names), BLOCK, names)
+    for names in (OF_IMAGES, OF_ROWS)
+}
 
 DECLARATION = Declaration(
     operators={"Conv": choices},
-    kernels=(_CONV,),
+    kernels=tuple(_KERNELS.values()),
     pointed={
         "const struct tilewright_core": ("core_few", "core_narrow", "core_wide"),
         "const struct tilewright_rule": tuple(f"rule_{rule.value}" for rule in CHANNEL_RULES),

@@ -10,27 +10,17 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.base.lazy_dataclass import dataclass
-from tilewright.graph import Graph
+from tilewright.graph import Graph, Node
 from tilewright.kernels.c_structs import PREFIX, BlockFinish, CStruct, CType, Int32, ScratchOffset
 from tilewright.kernels.integer import BLOCK, is_wide, steps_product, words
-from tilewright.kernels.kernel import (
-    HEIGHT,
-    Backward,
-    ConstantOperand,
-    Declaration,
-    Kernel,
-    KernelChoice,
-    Packing,
-    TileSteps,
-    raster_over,
-)
-from tilewright.kernels.liked_orders import CONVOLUTION_ORDER
+from tilewright.kernels.kernel import ConstantOperand, Declaration, Kernel, KernelChoice, Packing, TileSteps
 from tilewright.kernels.requantization import LayerLimits, Rule, rule_cycles
-from tilewright.kernels.scalar.geometry import PlaneWindows, plane_windows, rows_backward
+from tilewright.kernels.scalar.geometry import PlaneWindows
 from tilewright.kernels.scalar.packed import INLINED
+from tilewright.kernels.scalar.pixel_product import OF_IMAGES, PixelNames, PixelProduct, pixel_kernel
 from tilewright.kernels.scalar.rounds import COLUMNS, HEAD, Blocks, Core, best_core, blocks_in_order, sorted_blocks
-from tilewright.kernels.scalar.spatial_integer import IntegerConv
-from tilewright.operators.nest import along, blocks, whole
+from tilewright.kernels.scalar.vector_product import MOST_ROWS
+from tilewright.operators.nest import blocks, whole
 
 TWO, FOUR, SIX = 2, 4, 6
 """Pixels that are computed together: six take fewer instructions for each, but a last group may be part empty. Two
@@ -86,22 +76,22 @@ class ConvPacked(CStruct):
     padding_at: ScratchOffset = 0
 
 
-def packed(conv: IntegerConv, graph: Graph) -> tuple[KernelChoice, ...]:
+def packed(product: PixelProduct, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernels for weights of 8 bits, those with sorted channels first, which need all channels in a tile."""
-    groups, group_outputs, window, group_inputs = map(int, conv.weights.shape)
-    if is_wide(conv.weights) or group_outputs < COLUMNS or conv.finish.any_values:
+    groups, group_outputs, window, group_inputs = map(int, product.weights.shape)
+    if is_wide(product.weights) or group_outputs < COLUMNS or product.finish.any_values:
         return ()
-    weights = conv.weights.reshape(groups, group_outputs, window * group_inputs)
+    weights = product.weights.reshape(groups, group_outputs, window * group_inputs)
     core = best_core(weights)
     in_order = sorted_blocks(weights, core)
-    is_small = _most_taps(graph) <= _MOST_TAPS_OF_SIX and conv.finish.rule in INLINED
-    found = [_choice(conv, pixels, in_order, "_sorted") for pixels in ((SIX, FOUR) if is_small else (FOUR,))]
+    is_small = _most_taps(graph) <= _MOST_TAPS_OF_SIX and product.finish.rule in INLINED
+    found = [_choice(product, pixels, in_order, "_sorted") for pixels in ((SIX, FOUR) if is_small else (FOUR,))]
     if is_small:
         found.append(_with_four(found[0]))
     if group_outputs > BLOCK:
-        found.append(_choice(conv, FOUR, blocks_in_order(weights, core), ""))
-    if conv.finish.rule in INLINED:
-        found.append(replace(_choice(conv, TWO, in_order, "_sorted"), saves_scratch=True))
+        found.append(_choice(product, FOUR, blocks_in_order(weights, core), ""))
+    if product.finish.rule in INLINED:
+        found.append(replace(_choice(product, TWO, in_order, "_sorted"), saves_scratch=True))
     return tuple(found)
 
 
@@ -117,43 +107,50 @@ def _with_four(six: KernelChoice) -> KernelChoice:
 
 
 def _most_taps(graph: Graph) -> int:
-    """The most taps of a channel of all convolutions."""
+    """The most taps of a channel of all convolutions, and of products of more rows than vectors have."""
     shapes = (graph.tensor(node.inputs[1]).shape for node in graph.nodes if node.operator == "Conv")
-    return max((prod(shape[1:]) for shape in shapes), default=0)
+    products = (graph.tensor(node.inputs[0]) for node in graph.nodes if _has_rows(node, graph))
+    return max((*(prod(shape[1:]) for shape in shapes), *(x.shape[-1] for x in products)), default=0)
 
 
-def _choice(conv: IntegerConv, pixels: int, found: Blocks, name: str) -> KernelChoice:
+def _has_rows(node: Node, graph: Graph) -> bool:
+    """Whether a node is a product of more than two rows with a constant matrix."""
+    if node.operator != "MatMul" or graph.tensor(node.inputs[1]).data is None:
+        return False
+    return prod(graph.tensor(node.outputs[0]).shape[:-1]) > MOST_ROWS
+
+
+def _choice(product: PixelProduct, pixels: int, found: Blocks, name: str) -> KernelChoice:
     """The kernel for channels in an order, whose name ends in ``name`` and the rule."""
-    _, group_outputs, window, group_inputs = map(int, conv.weights.shape)
+    _, group_outputs, window, group_inputs = map(int, product.weights.shape)
     taps, core = window * group_inputs, found.core.value
-    x, y = conv.operands
-    finish, windows = conv.finish, conv.windows
+    finish, names = product.finish, product.names
     inlined = finish.rule in INLINED
-    weights, constants = _packings(conv, found)
-    block = blocks("oc", COLUMNS)
-    sign = "unsigned" if conv.is_unsigned else "signed"
+    weights, constants = _packings(product, found)
+    block = blocks(names.channel, COLUMNS)
+    sign = "unsigned" if product.is_unsigned else "signed"
     return KernelChoice(
-        kernel=_kernel(pixels, found.runs, found.turns),
+        kernel=_kernel(pixels, found.runs, found.turns, names),
         called=f"{PREFIX}conv_packed_{pixels}_{core}{name}_{finish.rule.value}",
         sources=("conv_packed.c", _core_source(finish.rule), "integer_finish.c"),
-        nest=conv.nest,
+        nest=product.nest,
         reads=(
-            x,
-            ConstantOperand("weights", weights, (along("group"), block, whole(weights.shape[2]))),
+            product.x,
+            ConstantOperand("weights", weights, (product.group, block, whole(weights.shape[2]))),
             ConstantOperand(
-                "requantization", constants, (along("group"), block, whole(COLUMNS), whole(finish.row_words))
+                "requantization", constants, (product.group, block, whole(COLUMNS), whole(finish.row_words))
             ),
         ),
-        writes=(y,),
+        writes=(product.y,),
         attributes=ConvPacked(
-            plane_windows(windows),
+            product.windows,
             group_inputs=group_inputs,
             group_outputs=group_outputs,
             taps=taps,
             pixels=pixels,
-            padding=conv.padding,
-            is_padded=int(any((*windows.pads_begin, *windows.pads_end))),
-            is_unsigned=conv.is_unsigned,
+            padding=product.padding,
+            is_padded=int(product.is_padded),
+            is_unsigned=product.is_unsigned,
             pack=f"{PREFIX}pack_{sign}_{pixels}",
             products=f"{PREFIX}packed_{finish.rule.value if inlined else 'any'}_{pixels}_{core}",
             few_pack="NULL",
@@ -165,8 +162,8 @@ def _choice(conv: IntegerConv, pixels: int, found: Blocks, name: str) -> KernelC
             row_words=finish.row_words,
             limits=finish.layer_limits,
         ),
-        multiples={"oc": BLOCK},
-        uncut=frozenset({"ic", "oc"} if name or group_outputs <= BLOCK else {"ic"}),
+        multiples={names.channel: BLOCK},
+        uncut=frozenset({names.reduction, *([names.channel] if name or group_outputs <= BLOCK else [])}),
     )
 
 
@@ -175,16 +172,16 @@ def _core_source(rule: Rule) -> str:
     return f"packed_{rule.value if rule in INLINED else 'any'}.c"
 
 
-def _packings(conv: IntegerConv, found: Blocks) -> tuple[Packing, Packing]:
+def _packings(product: PixelProduct, found: Blocks) -> tuple[Packing, Packing]:
     """Weights int8[groups, blocks, 5 + 2 * taps], and constants int32[groups, blocks, 2, words of the rule]."""
-    groups, group_outputs, window, group_inputs = map(int, conv.weights.shape)
+    groups, group_outputs, window, group_inputs = map(int, product.weights.shape)
     taps, count = window * group_inputs, int(found.order.shape[1])
-    rows = conv.finish.rows.reshape(groups, group_outputs, -1)
+    rows = product.finish.rows.reshape(groups, group_outputs, -1)
     taken = np.stack([rows[group, found.order[group]] for group in range(groups)]).astype(np.int32)
     weights = Packing(
         (groups, count, HEAD + COLUMNS * taps),
         np.dtype(np.int8),
-        lambda _: found.packed(conv.weights.reshape(groups, group_outputs, taps)),
+        lambda _: found.packed(product.weights.reshape(groups, group_outputs, taps)),
     )
     return weights, Packing(tuple(taken.shape), np.dtype(np.int32), lambda _: taken)
 
@@ -195,19 +192,21 @@ class _Cycles:
 
     Attributes:
         runs, turns: means of a block of two channels: runs of taps, and rounds of the loops over them.
+        names: dimensions of the nest.
     """
 
     runs: float
     turns: float
+    names: PixelNames
 
     def __call__(self, choice: KernelChoice, steps: TileSteps) -> float:
         given, nest = choice.given(ConvPacked), choice.nest
-        channels = steps_product(nest, steps, "oc")
-        whole, rest = divmod(steps_product(nest, steps, "oh", "ow"), given.pixels)
+        channels = steps_product(nest, steps, self.names.channel)
+        whole, rest = divmod(steps_product(nest, steps, *self.names.pixel), given.pixels)
         last = FOUR if given.few_products != "NULL" and rest <= FOUR else given.pixels
         calls = whole * self._pixels(given, given.pixels, channels)
         calls += self._pixels(given, last, channels) if rest else 0.0
-        return 250.0 + steps_product(nest, steps, "n", "group") * calls
+        return 250.0 + steps_product(nest, steps, *self.names.outer) * calls
 
     def _pixels(self, given: ConvPacked, pixels: int, channels: int) -> float:
         """Instructions for some pixels that are computed together."""
@@ -228,11 +227,6 @@ def _output_cycles(given: ConvPacked) -> float:
     return 9.5 + next((cycles for rule, cycles in _OWN_CYCLES.items() if f"_{rule.value}_" in given.products), 0.0)
 
 
-def _backward(choice: KernelChoice, inputs: int) -> ConvPacked:
-    given = choice.given(ConvPacked)
-    return replace(given, windows=rows_backward(given.windows, choice.nest.dimension("oh").extent, inputs))
-
-
 def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
     """A word for each tap and pair of pixels, and the channels of a pixel of padding."""
     given = choice.given(ConvPacked)
@@ -240,17 +234,8 @@ def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
     return {"pairs": 4 * given.taps * given.pixels // _PAIR, **padding}
 
 
-def _kernel(pixels: int, runs: float, turns: float) -> Kernel:
-    return Kernel(
-        "tilewright_conv_packed",
-        ConvPacked,
-        _Cycles(runs, turns),
-        scratch=_scratch,
-        stores=raster_over("n", "group", "oh", "ow", block=pixels, restarts=("n", "group")),
-        ring_axes=frozenset({HEIGHT}),
-        backward=Backward("oh", _backward),
-        likes=CONVOLUTION_ORDER,
-    )
+def _kernel(pixels: int, runs: float, turns: float, names: PixelNames) -> Kernel:
+    return pixel_kernel("tilewright_conv_packed", ConvPacked, _Cycles(runs, turns, names), _scratch, pixels, names)
 
 
 CORES = tuple(core.value for core in Core)
@@ -267,7 +252,7 @@ _STACK_BYTES = {
 """Bytes of stack of kernels whose rule a function finishes, by rule."""
 
 DECLARATION = Declaration(
-    kernels=tuple(_kernel(pixels, 0.0, 0.0) for pixels in (FOUR, SIX, TWO)),
+    kernels=tuple(_kernel(pixels, 0.0, 0.0, OF_IMAGES) for pixels in (FOUR, SIX, TWO)),
     pointed={
         "tilewright_packed_products": tuple(
             f"packed_{rule.value}_{pixels}_{core}" for rule in INLINED for pixels in (TWO, FOUR, SIX) for core in CORES

@@ -1,8 +1,8 @@
 """Matrix products of 8-bit tensors.
 
-A constant matrix runs as a 1x1 convolution over the rows of the other operand, or as products of
-vectors where there are few rows (conv_integer.c, fully_connected_integer.c); two matrices that are
-computed at run time have a kernel of their own (matmul_integer.c).
+A constant matrix runs as a 1x1 convolution over the rows of the other operand (conv_packed.c, conv_integer.c), or as
+products of vectors where there are few rows (fully_connected_packed.c, fully_connected_integer.c); two matrices that
+are computed at run time have a kernel of their own (matmul_integer.c).
 """
 
 from __future__ import annotations
@@ -25,27 +25,24 @@ from tilewright.kernels.integer import (
     is_wide,
     largest_sums,
     magnitude,
-    packed_operands,
     packed_rows,
     steps_product,
 )
 from tilewright.kernels.kernel import (
-    Backward,
     ConstantOperand,
     Declaration,
     Kernel,
     KernelChoice,
     TensorOperand,
     TileSteps,
-    raster_over,
 )
 from tilewright.kernels.liked_orders import MATRIX_ORDER
 from tilewright.kernels.requantization import ROW_WORDS, Finish, Limits, finish_of
 from tilewright.kernels.scalar.compact import compact
-from tilewright.kernels.scalar.conv_integer import SOURCES as CONV_SOURCES
-from tilewright.kernels.scalar.conv_integer import ConvInteger, block_cycles, block_scratch, core_of, name_of
+from tilewright.kernels.scalar.conv_integer import of_pixels
 from tilewright.kernels.scalar.fully_connected_integer import vector_choices
 from tilewright.kernels.scalar.geometry import SINGLE_PIXELS
+from tilewright.kernels.scalar.pixel_product import OF_ROWS, PixelProduct
 from tilewright.kernels.scalar.vector_product import MOST_ROWS, OF_MATMUL, VectorProduct
 from tilewright.operators.matmul import MatMulAttributes
 from tilewright.operators.matmul import nest as nest_of
@@ -126,7 +123,7 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     product = product_of(node, graph)
     if product is None:
         return ()
-    return _with_variables(product) if product.matrix is None else _with_constant(product, product.matrix)
+    return _with_variables(product) if product.matrix is None else _with_constant(product, product.matrix, graph)
 
 
 def product_of(node: Node, graph: Graph) -> Product | None:
@@ -141,9 +138,9 @@ def product_of(node: Node, graph: Graph) -> Product | None:
     return Product(node, nest_of(node, graph), a, b, y, bias, given.a_zero_point, zero_points, graph.any_weights)
 
 
-def _with_constant(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
+def _with_constant(product: Product, weights: Array, graph: Graph) -> tuple[KernelChoice, ...]:
     few = product.y.shape[-2] <= MOST_ROWS and prod(product.batch) == 1 and not is_wide(weights)
-    return _vectors(product, weights) if few else _pixels(product, weights)
+    return _vectors(product, weights) if few else _pixels(product, weights, graph)
 
 
 def _vectors(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
@@ -160,46 +157,27 @@ def _vectors(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
     return vector_choices(VectorProduct(product.nest, x, y, product.a.dtype, matrix, finish, OF_MATMUL, whole(1)))
 
 
-def _pixels(product: Product, weights: Array) -> tuple[KernelChoice, ...]:
+def _pixels(product: Product, weights: Array, graph: Graph) -> tuple[KernelChoice, ...]:
     largest = largest_sums(weights, product.bias, product.a.dtype, product.a_zero_point)
     folded = product.bias - as_signed(product.a_zero_point, product.a.dtype) * weights.sum(axis=1)
     finish = finish_of(product.node.epilogue, product.y.dtype, folded, largest, any_values=product.any_values)
     if finish is None:
         return ()
-    finish = compact(finish, largest)
-    channels, taps = weights.shape
     views = product.views
-    x = TensorOperand(product.a.name, product.nest.reads[0], views[0])
-    y = TensorOperand(product.y.name, product.nest.writes[0], views[1])
-    nest = product.nest
-
-    def partial_bytes(steps: TileSteps) -> int:
-        pixels = steps_product(nest, steps, "b1", "m")
-        return steps_product(nest, steps, "b0") * block_sums_bytes(pixels, steps_product(nest, steps, "n"), BLOCK)
-
-    return (
-        KernelChoice(
-            kernel=_PIXELS,
-            called=name_of(weights, finish),
-            sources=CONV_SOURCES,
-            nest=nest,
-            reads=(x, *packed_operands(weights[None, :, None], finish.rows, whole(1), "n", "k")),
-            writes=(y,),
-            attributes=ConvInteger(
-                SINGLE_PIXELS,
-                group_inputs=taps,
-                group_outputs=channels,
-                padding=product.a_zero_point & 0xFF,
-                is_unsigned=int(product.a.dtype is DType.UINT8),
-                core=core_of(weights, nest.dimension("m").extent),
-                rule=finish.block_rule,
-                limits=finish.layer_limits,
-            ),
-            partial_bytes=partial_bytes,
-            multiples={"n": BLOCK, "k": BLOCK},
-            uncut=frozenset() if channels > BLOCK else frozenset({"n"}),
-        ),
+    pixels = PixelProduct(
+        product.nest,
+        TensorOperand(product.a.name, product.nest.reads[0], views[0]),
+        TensorOperand(product.y.name, product.nest.writes[0], views[1]),
+        weights[None, :, None],
+        compact(finish, largest),
+        windows=SINGLE_PIXELS,
+        is_padded=False,
+        padding=product.a_zero_point & 0xFF,
+        is_unsigned=int(product.a.dtype is DType.UINT8),
+        names=OF_ROWS,
+        group=whole(1),
     )
+    return of_pixels(pixels, graph)
 
 
 def computed_finish(product: Product) -> tuple[Finish, Array] | None:
@@ -283,21 +261,12 @@ def _variable_scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
     return {"taps": BLOCK * depth, "weights": 2 * BLOCK * depth, "rows": 4 * BLOCK * ROW_WORDS}
 
 
-_PIXELS = Kernel(
-    "tilewright_conv_integer",
-    ConvInteger,
-    block_cycles("n", "k", ("b0",), ("b1", "m")),
-    raster_over("b0", "b1", "m", block=BLOCK, restarts=("b0",)),
-    scratch=block_scratch("k"),
-    backward=Backward("m", lambda choice, _: choice.given(ConvInteger)),
-    likes=MATRIX_ORDER,
-)
 _VARIABLES = Kernel(
     "tilewright_matmul_integer", MatmulInteger, _variable_cycles, scratch=_variable_scratch, likes=MATRIX_ORDER
 )
 
 DECLARATION = Declaration(
     operators={"MatMul": choices},
-    kernels=(_PIXELS, _VARIABLES),
+    kernels=(_VARIABLES,),
     stack_bytes={"matmul_integer_rescale": 544},
 )
