@@ -51,24 +51,44 @@ static int32_t halves(int32_t value)
     return tilewright_limit(value, INT16_MIN, INT16_MAX);
 }
 
-static int32_t product(const uint8_t *x, int32_t step, const int8_t *weights, int32_t count)
+/* Adds the products of elements, which are `step` bytes apart, with the weights of each gate, which
+ * lie side by side for each element. */
+static void add_products(int32_t *sums, const uint8_t *x, int32_t step, const int8_t *weights,
+                         int32_t count)
 {
-    int32_t sum = 0;
-    for (; count > 0; count--) {
-        sum += *(const int8_t *)x * *weights++;
+    const int8_t *const end = weights + GATES * count;
+    int32_t a = sums[0], b = sums[1], c = sums[2], d = sums[3];
+    for (; weights != end; weights += GATES) {
+        const int32_t element = *(const int8_t *)x;
+        a += element * weights[0];
+        b += element * weights[1];
+        c += element * weights[2];
+        d += element * weights[3];
         x += step;
     }
-    return sum;
+    sums[0] = a;
+    sums[1] = b;
+    sums[2] = c;
+    sums[3] = d;
 }
 
-static int64_t wide_product(const uint8_t *x, int32_t step, const int8_t *weights, int32_t count)
+static void add_wide_products(int64_t *sums, const uint8_t *x, int32_t step, const int8_t *weights,
+                              int32_t count)
 {
-    int64_t sum = 0;
-    for (; count > 0; count--) {
-        sum += *(const int16_t *)(const void *)x * *weights++;
+    const int8_t *const end = weights + GATES * count;
+    int64_t a = sums[0], b = sums[1], c = sums[2], d = sums[3];
+    for (; weights != end; weights += GATES) {
+        const int32_t element = *(const int16_t *)(const void *)x;
+        a += element * weights[0];
+        b += element * weights[1];
+        c += element * weights[2];
+        d += element * weights[3];
         x += step;
     }
-    return sum;
+    sums[0] = a;
+    sums[1] = b;
+    sums[2] = c;
+    sums[3] = d;
 }
 
 /* A sum of 64 bits times factor `number` of 15 bits, rounded once. */
@@ -84,36 +104,66 @@ static int64_t joined(const int32_t *words)
     return (int64_t)((uint64_t)(uint32_t)words[0] | (uint64_t)(uint32_t)words[1] << 32);
 }
 
-/* Computes one gate of all units from the inputs at `x` and the units before. */
-TILEWRIGHT_INLINE void run_gate(const struct lstm *lstm, int32_t gate, const uint8_t *x,
-                                const bool wide)
+/* Stores a gate of a unit, which the sum of both totals opens. */
+static void open_gate(const struct lstm *lstm, int32_t gate, int32_t unit, int32_t total)
 {
-    const int32_t units = lstm->units;
-    const int32_t step = lstm->operands[X].shape->stride[UNIT];
-    const int8_t *w = (const int8_t *)lstm->operands[X_WEIGHTS].base + gate * units * lstm->inputs;
-    const int8_t *r = (const int8_t *)lstm->operands[H_WEIGHTS].base + gate * units * units;
-    const int32_t *bias =
-        (const int32_t *)(const void *)lstm->operands[BIASES].base + 2 * gate * units;
+    const int32_t third = 3 * halves(total);
+    lstm->gates[gate * lstm->units + unit] =
+        (int16_t)(gate == CELL_GATE ? tilewright_tanh_halves(lstm->logistic, third)
+                                    : tilewright_logistic_halves(lstm->logistic, third));
+}
 
-    for (int32_t unit = 0; unit < units; unit++) {
-        int32_t total;
+static void run_gates(const struct lstm *lstm, int32_t unit, const uint8_t *x, int32_t step,
+                      const int8_t *w, const int8_t *r, const int32_t *bias)
+{
+    int32_t from_x[GATES], from_h[GATES];
+    for (int32_t gate = 0; gate < GATES; gate++) {
+        from_x[gate] = bias[2 * gate];
+        from_h[gate] = bias[2 * gate + 1];
+    }
+    add_products(from_x, x, step, w, lstm->inputs);
+    add_products(from_h, lstm->h, 1, r, lstm->units);
+    for (int32_t gate = 0; gate < GATES; gate++) {
+        open_gate(lstm, gate, unit,
+                  halves(factored(lstm, gate, from_x[gate])) +
+                      halves(factored(lstm, GATES + gate, from_h[gate])));
+    }
+}
+
+static void run_wide_gates(const struct lstm *lstm, int32_t unit, const uint8_t *x, int32_t step,
+                           const int8_t *w, const int8_t *r, const int32_t *bias)
+{
+    int64_t from_x[GATES], from_h[GATES];
+    for (int32_t gate = 0; gate < GATES; gate++) {
+        from_x[gate] = joined(bias + 2 * gate);
+        from_h[gate] = 0;
+    }
+    add_wide_products(from_x, x, step, w, lstm->inputs);
+    add_wide_products(from_h, lstm->h, 2, r, lstm->units);
+    for (int32_t gate = 0; gate < GATES; gate++) {
+        open_gate(lstm, gate, unit,
+                  factored_once(lstm, gate, from_x[gate]) +
+                      factored_once(lstm, GATES + gate, from_h[gate]));
+    }
+}
+
+/* Computes the gates of all units from the inputs at `x` and the units before. */
+TILEWRIGHT_INLINE void run_units_gates(const struct lstm *lstm, const uint8_t *x, const bool wide)
+{
+    const int32_t step = lstm->operands[X].shape->stride[UNIT];
+    const int8_t *w = (const int8_t *)lstm->operands[X_WEIGHTS].base;
+    const int8_t *r = (const int8_t *)lstm->operands[H_WEIGHTS].base;
+    const int32_t *bias = (const int32_t *)(const void *)lstm->operands[BIASES].base;
+
+    for (int32_t unit = 0; unit < lstm->units; unit++) {
         if (wide) {
-            const int64_t from_x = wide_product(x, step, w, lstm->inputs) + joined(bias);
-            const int64_t from_h = wide_product(lstm->h, 2, r, units);
-            total = halves(factored_once(lstm, gate, from_x) +
-                           factored_once(lstm, GATES + gate, from_h));
+            run_wide_gates(lstm, unit, x, step, w, r, bias);
         } else {
-            const int32_t from_x = product(x, step, w, lstm->inputs) + bias[0];
-            const int32_t from_h = product(lstm->h, 1, r, units) + bias[1];
-            total = halves(halves(factored(lstm, gate, from_x)) +
-                           halves(factored(lstm, GATES + gate, from_h)));
+            run_gates(lstm, unit, x, step, w, r, bias);
         }
-        lstm->gates[gate * units + unit] =
-            (int16_t)(gate == CELL_GATE ? tilewright_tanh_halves(lstm->logistic, 3 * total)
-                                        : tilewright_logistic_halves(lstm->logistic, 3 * total));
-        w += lstm->inputs;
-        r += units;
-        bias += 2;
+        w += GATES * lstm->inputs;
+        r += GATES * lstm->units;
+        bias += 2 * GATES;
     }
 }
 
@@ -160,10 +210,8 @@ TILEWRIGHT_INLINE void run_entry(const struct lstm *lstm, int32_t entry, const b
     }
     for (int32_t t = 0; t < y->extent[STEP]; t++) {
         const struct tilewright_shape *x = operands[X].shape;
-        for (int32_t gate = 0; gate < GATES; gate++) {
-            run_gate(lstm, gate, operands[X].base + entry * x->stride[ENTRY] + t * x->stride[STEP],
-                     wide);
-        }
+        run_units_gates(lstm, operands[X].base + entry * x->stride[ENTRY] + t * x->stride[STEP],
+                        wide);
         for (int32_t unit = 0; unit < lstm->units; unit++) {
             run_unit(lstm, unit, last_c + unit * c_step,
                      operands[Y].base + entry * y->stride[ENTRY] + t * y->stride[STEP] +

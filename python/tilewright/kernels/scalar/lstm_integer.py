@@ -9,8 +9,8 @@ import numpy as np
 from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array, DType, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Int32
-from tilewright.kernels.float_common import per_point, trailing_operand
-from tilewright.kernels.kernel import ConstantOperand, Declaration, Kernel, KernelChoice, TileSteps
+from tilewright.kernels.float_common import CALL_CYCLES, points, trailing_operand
+from tilewright.kernels.kernel import ConstantOperand, CyclesOf, Declaration, Kernel, KernelChoice, TileSteps
 from tilewright.operators.fixed_point import halved_multiplier
 from tilewright.operators.integer_lstm import GATES, LstmIntegerAttributes, nest
 from tilewright.operators.nest import whole
@@ -20,7 +20,7 @@ from tilewright.operators.sigmoid_table import sigmoid_table
 @dataclass(frozen=True, slots=True)
 class LstmInteger(CStruct):
     """Operands with trailing axes: x [entry, step, input], h [entry, unit], c [entry, unit]; constants: weights of x
-    and of h [gate][unit][input or unit] int8, for each gate and unit the bias of both sums, multiplier and shift of
+    and of h [unit][input or unit][gate] int8, for each unit and gate the bias of both sums, multiplier and shift of
     each factor, the table of the logistic function; y [entry, step, unit], h, c; scratch: gates of int16, then h. Of
     int16, the two words of a bias are one of 64 bits, and the first eight multipliers have 15 bits.
     """
@@ -43,8 +43,8 @@ def choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         return ()
     loop = nest(node, graph)
     constants = {
-        "x_weights": w,
-        "h_weights": r,
+        "x_weights": _by_unit(w),
+        "h_weights": _by_unit(r),
         "biases": _wide_biases(bias) if wide else _biases(given, w, r, bias),
         "rules": _rules(given, wide=wide),
         "logistic": sigmoid_table(),
@@ -81,18 +81,24 @@ def _fits_wide(given: LstmIntegerAttributes, w: Array, r: Array, bias: Array) ->
     return min(shifts) >= 1 and max(shifts) <= _MOST_SHIFT and (largest << 15) + (1 << max(shifts)) < 1 << 63
 
 
+def _by_unit(weights: Array) -> Array:
+    """int8[units, inputs, gates] of int8[gates, units, inputs]."""
+    return np.ascontiguousarray(np.moveaxis(weights, 0, -1))
+
+
 def _biases(given: LstmIntegerAttributes, w: Array, r: Array, bias: Array) -> Array:
-    """int32[gates, units, 2]: what both sums of a gate begin with."""
+    """int32[units, gates, 2]: what both sums of a gate begin with."""
     sums = [
         bias.astype(np.int64) - given.x_zero_point * w.astype(np.int64).sum(axis=2),
         -given.h_zero_point * r.astype(np.int64).sum(axis=2),
     ]
-    return np.stack(sums, axis=2).astype(np.int32)
+    return np.ascontiguousarray(np.stack(sums, axis=2).astype(np.int32).swapaxes(0, 1))
 
 
 def _wide_biases(bias: Array) -> Array:
-    """int32[gates, units, 2]: the low and the high word of each bias."""
-    return np.ascontiguousarray(bias.astype("<i8")).view("<i4").reshape(*bias.shape, 2)
+    """int32[units, gates, 2]: the low and the high word of each bias."""
+    by_unit: Array = np.ascontiguousarray(bias.astype("<i8").T)
+    return by_unit.view("<i4").reshape(*by_unit.shape, 2)
 
 
 def _rules(given: LstmIntegerAttributes, *, wide: bool) -> Array:
@@ -111,7 +117,17 @@ def _scratch(choice: KernelChoice, steps: TileSteps) -> dict[str, int]:
     return {"gates": 3 * choice.nest.dimension("g").extent}
 
 
-_KERNEL = Kernel("tilewright_lstm_integer", LstmInteger, per_point(10.35), scratch=_scratch)
-_HALVES = Kernel("tilewright_lstm_halves", LstmInteger, per_point(16.0), scratch=_scratch)
+def _cycles(product: float, gate: float) -> CyclesOf:
+    """Instructions of a tile: ``product`` for each product of a weight, ``gate`` for what follows the sums of one."""
+
+    def cycles(choice: KernelChoice, steps: TileSteps) -> float:
+        gates = points(choice.nest, steps, ("b", "t", "g"))
+        return CALL_CYCLES + points(choice.nest, steps) * product + gates * gate
+
+    return cycles
+
+
+_KERNEL = Kernel("tilewright_lstm_integer", LstmInteger, _cycles(4.0, 177.5), scratch=_scratch)
+_HALVES = Kernel("tilewright_lstm_halves", LstmInteger, _cycles(9.25, 200.0), scratch=_scratch)
 
 DECLARATION = Declaration(operators={"LstmInteger": choices}, kernels=(_KERNEL, _HALVES))

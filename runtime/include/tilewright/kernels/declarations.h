@@ -817,7 +817,7 @@ void tilewright_line(const struct tilewright_line_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
 /* Operands with trailing axes: x [entry, step, input], h [entry, unit], c [entry, unit]; constants:
- * weights of x and of h [gate][unit][input or unit] int8, for each gate and unit the bias of both
+ * weights of x and of h [unit][input or unit][gate] int8, for each unit and gate the bias of both
  * sums, multiplier and shift of each factor, the table of the logistic function; y [entry, step,
  * unit], h, c; scratch: gates of int16, then h. Of int16, the two words of a bias are one of 64
  * bits, and the first eight multipliers have 15 bits. */
