@@ -222,11 +222,14 @@ void tilewright_conv_packed(const struct tilewright_conv_packed_attributes *a,
     /* A tile has some groups with all their channels, or some channels of one group. */
     const int32_t channels = tilewright_smaller(out->extent[CHANNEL], a->group_outputs);
     const int32_t count = out->extent[HEIGHT] * out->extent[WIDTH];
+    const int32_t group_bytes =
+        a->block_bytes *
+        ((a->group_outputs + TILEWRIGHT_PACKED_COLUMNS - 1) / TILEWRIGHT_PACKED_COLUMNS);
     struct tilewright_packed job;
 
     (void)flags;
     job.words = conv.words;
-    job.block_bytes = TILEWRIGHT_PACKED_HEAD + TILEWRIGHT_PACKED_COLUMNS * a->taps;
+    job.block_bytes = a->block_bytes;
     job.unit = a->unit;
     job.channels = channels;
     job.channel_stride = out->stride[CHANNEL];
@@ -256,7 +259,7 @@ void tilewright_conv_packed(const struct tilewright_conv_packed_attributes *a,
                 gather(&conv, &pixels, group.in);
                 products(&job);
             }
-            job.weights += a->group_bytes;
+            job.weights += group_bytes;
             job.rows += a->group_words;
             tilewright_next_group(&group, in, a->group_inputs, out, channels);
         }

@@ -184,10 +184,14 @@ void tilewright_depthwise_slide(const struct tilewright_depthwise_integer_attrib
 }
 
 /* As tilewright_depthwise_slide, for row strides above 1. */
-void tilewright_depthwise_stride(const struct tilewright_depthwise_integer_attributes *a,
-                                 const struct tilewright_depthwise_plane *plane)
+TILEWRIGHT_INLINE void stride(const struct tilewright_depthwise_integer_attributes *a,
+                              const struct tilewright_depthwise_plane *plane, const int32_t wide)
 {
-    const int8_t *const w = plane->weights;
+    int32_t w[9];
+    TILEWRIGHT_UNROLL_16
+    for (int32_t tap = 0; tap < 9; tap++) {
+        w[tap] = tilewright_depthwise_weight(plane, tap, wide);
+    }
     const int32_t w0 = w[0], w1 = w[1], w2 = w[2];
     const int32_t w3 = w[3], w4 = w[4], w5 = w[5];
     const int32_t w6 = w[6], w7 = w[7], w8 = w[8];
@@ -245,19 +249,19 @@ static void load(const struct window *window, const struct tilewright_view *x, p
 }
 
 /* Kernels of any extents and dilations. */
-void tilewright_depthwise_any(const struct tilewright_depthwise_integer_attributes *a,
-                              const struct tilewright_depthwise_plane *plane)
+TILEWRIGHT_INLINE void any(const struct tilewright_depthwise_integer_attributes *a,
+                           const struct tilewright_depthwise_plane *plane, const int32_t wide)
 {
     int32_t *sums = plane->sums;
     for (int32_t i = 0; i < plane->rows; i++) {
         for (int32_t j = 0; j < plane->columns; j++) {
-            const int8_t *w = plane->weights;
             const int8_t *row = plane->bytes + i * a->strides[0] * plane->pitch + j * plane->step;
             int32_t sum = plane->bias;
+            int32_t tap = 0;
             for (int32_t kh = a->kernel[0]; kh > 0; kh--) {
                 const int8_t *x = row;
                 for (int32_t kw = a->kernel[1]; kw > 0; kw--) {
-                    sum += *x * *w++;
+                    sum += *x * tilewright_depthwise_weight(plane, tap++, wide);
                     x += a->dilations[1];
                 }
                 row += a->dilations[0] * plane->pitch;
@@ -266,6 +270,18 @@ void tilewright_depthwise_any(const struct tilewright_depthwise_integer_attribut
         }
     }
 }
+
+#define TILEWRIGHT_DEFINE_SUMS(name, function, wide)                                               \
+    void tilewright_depthwise_##name(const struct tilewright_depthwise_integer_attributes *a,      \
+                                     const struct tilewright_depthwise_plane *plane)               \
+    {                                                                                              \
+        function(a, plane, wide);                                                                  \
+    }
+
+TILEWRIGHT_DEFINE_SUMS(stride, stride, 0)
+TILEWRIGHT_DEFINE_SUMS(wide_stride, stride, 1)
+TILEWRIGHT_DEFINE_SUMS(any, any, 0)
+TILEWRIGHT_DEFINE_SUMS(wide_any, any, 1)
 
 /* Finishes the sums of a plane: together where its pixels are evenly spaced in y, else row by row.
  */
@@ -340,7 +356,7 @@ void tilewright_depthwise_integer(const struct tilewright_depthwise_integer_attr
     const struct tilewright_shape *out = operands[Y].shape;
     const struct tilewright_limits limits = TILEWRIGHT_LIMITS(a);
     const struct tilewright_geometry geometry = {a->kernel, a->strides, a->dilations, a->pads};
-    const int32_t taps = a->kernel[0] * a->kernel[1];
+    const int32_t weight_bytes = a->weight_bytes * a->kernel[0] * a->kernel[1];
     struct window window;
     struct tilewright_depthwise_plane plane;
 
@@ -375,7 +391,7 @@ void tilewright_depthwise_integer(const struct tilewright_depthwise_integer_attr
             } else {
                 channel(a, &plane, &operands[Y], offset, row, &limits, a->sums, rule->finish);
             }
-            plane.weights += taps;
+            plane.weights += weight_bytes;
             row += rule->row_words;
         }
     }

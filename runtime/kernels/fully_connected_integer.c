@@ -11,22 +11,29 @@ TILEWRIGHT_INLINE int32_t element(const uint8_t *x, const int32_t is_unsigned)
     return is_unsigned != 0 ? *x : *(const int8_t *)x;
 }
 
+/* A weight of int8, or of int16 where `is_wide`. */
+TILEWRIGHT_INLINE int32_t weight(const int8_t *w, int32_t channel, const int32_t is_wide)
+{
+    return is_wide != 0 ? ((const int16_t *)(const void *)w)[channel] : w[channel];
+}
+
 /* Adds the products of one element of x to four sums. */
 #define TILEWRIGHT_PRODUCTS(x)                                                                     \
     do {                                                                                           \
         const int32_t value = element(x, is_unsigned);                                             \
-        s0 += value * w[0];                                                                        \
-        s1 += value * w[1];                                                                        \
-        s2 += value * w[2];                                                                        \
-        s3 += value * w[3];                                                                        \
-        w += TILEWRIGHT_BLOCK;                                                                     \
+        s0 += value * weight(w, 0, is_wide);                                                       \
+        s1 += value * weight(w, 1, is_wide);                                                       \
+        s2 += value * weight(w, 2, is_wide);                                                       \
+        s3 += value * weight(w, 3, is_wide);                                                       \
+        w += TILEWRIGHT_BLOCK * (is_wide != 0 ? 2 : 1);                                            \
     } while (0)
 
 /* Computes four channels at a time; the weights are packed as for the cores of convolutions. */
 TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restrict vector,
                             int32_t stride, int32_t taps, const int8_t *restrict w,
                             const int32_t *restrict rows, int32_t channels,
-                            tilewright_block_finish *finish, const int32_t is_unsigned)
+                            tilewright_block_finish *finish, const int32_t is_unsigned,
+                            const int32_t is_wide)
 {
     for (; channels > 0; channels -= TILEWRIGHT_BLOCK) {
         const int32_t *start = sink->start;
@@ -65,19 +72,18 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restric
 }
 #undef TILEWRIGHT_PRODUCTS
 
-void tilewright_vector_signed(struct tilewright_sink *sink, const uint8_t *vector, int32_t stride,
-                              int32_t taps, const int8_t *w, const int32_t *rows, int32_t channels,
-                              tilewright_block_finish *finish)
-{
-    core(sink, vector, stride, taps, w, rows, channels, finish, 0);
-}
+#define TILEWRIGHT_DEFINE_VECTOR(name, is_unsigned, is_wide)                                       \
+    void tilewright_vector_##name(                                                                 \
+        struct tilewright_sink *sink, const uint8_t *vector, int32_t stride, int32_t taps,         \
+        const int8_t *w, const int32_t *rows, int32_t channels, tilewright_block_finish *finish)   \
+    {                                                                                              \
+        core(sink, vector, stride, taps, w, rows, channels, finish, is_unsigned, is_wide);         \
+    }
 
-void tilewright_vector_unsigned(struct tilewright_sink *sink, const uint8_t *vector, int32_t stride,
-                                int32_t taps, const int8_t *w, const int32_t *rows,
-                                int32_t channels, tilewright_block_finish *finish)
-{
-    core(sink, vector, stride, taps, w, rows, channels, finish, 1);
-}
+TILEWRIGHT_DEFINE_VECTOR(signed, 0, 0)
+TILEWRIGHT_DEFINE_VECTOR(unsigned, 1, 0)
+TILEWRIGHT_DEFINE_VECTOR(wide_signed, 0, 1)
+TILEWRIGHT_DEFINE_VECTOR(wide_unsigned, 1, 1)
 
 void tilewright_fully_connected_integer(
     const struct tilewright_fully_connected_integer_attributes *a,

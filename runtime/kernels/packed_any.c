@@ -57,3 +57,8 @@ void tilewright_packed_any_4_to16(const struct tilewright_packed *job)
 {
     called(job, tilewright_packed_to16);
 }
+
+void tilewright_packed_any_4_wide(const struct tilewright_packed *job)
+{
+    called(job, tilewright_packed_wide);
+}

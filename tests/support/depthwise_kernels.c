@@ -51,6 +51,7 @@ static void set_rule(struct work *work)
         &tilewright_line_rule_folded, &tilewright_line_rule_layer, &tilewright_line_rule_high};
     work->a.rule = lines[kind];
     work->a.sums = tilewright_depthwise_dsp;
+    work->a.weight_bytes = 1;
     work->a.sums_at = 1024;
     const int32_t known = between(0, 2); /* limits that an instruction knows, and others */
     if (known != 0) {

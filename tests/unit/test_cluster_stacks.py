@@ -38,10 +38,12 @@ pytestmark = pytest.mark.skipif(shutil.which(RISCV_GCC) is None, reason=f"needs 
 RULES = tuple(rule.value for rule in Rule)
 CORES = {
     "tilewright_conv_integer": "integer_core:narrow|tilewright_products_wide",
-    "depthwise_integer:stored": r"tilewright_depthwise_slide_(folded|layer|high)",
-    "tilewright_depthwise_integer": r"tilewright_depthwise_(slide|stride|any|five|seven)(_folded|_layer|_high)?",
+    "depthwise_integer:stored": r"tilewright_depthwise_(wide_)?slide_(folded|layer|high)",
+    "tilewright_depthwise_integer": (
+        r"tilewright_depthwise_(wide_)?(slide|stride|any|five|seven)(_folded|_layer|_high)?"
+    ),
     "tilewright_depthwise_along": r"tilewright_along_[12]_\w+",
-    "tilewright_fully_connected_integer": r"tilewright_vector_(signed|unsigned)",
+    "tilewright_fully_connected_integer": r"tilewright_vector_(wide_)?(signed|unsigned)",
     "conv_packed:gather": r"tilewright_pack_(signed|unsigned)_[46]",
     "conv_packed:gather_taps": r"tilewright_pack_(signed|unsigned)_[46]",
     "tilewright_fully_connected_packed": r"tilewright_packed_block_\w+|tilewright_block_\w+",
@@ -67,11 +69,17 @@ RULED = {
     "fully_connected_packed": (tuple(f"fully_connected_packed_{sign}" for sign in SIGNS), CHANNEL_RULES),
     "conv_integer": (("conv_integer", "conv_wide"), CHANNEL_RULES),
     "depthwise_integer": (
-        tuple(f"depthwise_{way}" for way in ("slide", "stride", "any", "five", "seven")),
+        tuple(
+            f"depthwise_{way}"
+            for way in ("slide", "stride", "any", "five", "seven", "wide_slide", "wide_stride", "wide_any")
+        ),
         CHANNEL_RULES,
     ),
     "depthwise_beside": (("depthwise_beside",), CHANNEL_RULES),
-    "fully_connected_integer": (("fully_connected_integer", "fully_connected_unsigned"), CHANNEL_RULES),
+    "fully_connected_integer": (
+        ("fully_connected_integer", "fully_connected_unsigned", "fully_connected_wide"),
+        CHANNEL_RULES,
+    ),
     "matmul_integer": (("matmul_integer",), VALUE_RULES),
     "binary_integer": (("add_integer", "sub_integer", "mul_integer"), VALUE_RULES),
     "mul_bytes": (("mul_bytes",), (Rule.HIGH, Rule.SHIFT, Rule.TWICE)),
@@ -134,7 +142,7 @@ def pointed_from(kernel: str, file: str, caller: str) -> str:
     if caller == f"{file}:tilewright_call_lines" and file in LINES:
         return f"{file}:{LINES[file]}"
     if caller == "tilewright_conv_packed":
-        return rf"tilewright_packed_{rule if rule in INLINED else 'any'}_[46]_to\d+"
+        return rf"tilewright_packed_{rule if rule in INLINED else 'any'}_[46]_(to\d+|wide)"
     caller = caller.partition(".")[0]
     if caller in CORES:
         return CORES[caller] if file == "conv_packed" else rf"{CORES[caller]}|{line}"
@@ -219,8 +227,12 @@ def needs(functions: Functions) -> dict[str, int]:
 
 
 def test_integers_do_with_the_default() -> None:
-    """No kernel with integer results declares a stack of its own; kernels that finish floats need more."""
-    integers = re.compile(r".*_(integer|wide|xpulpv2)(_(?!rescale)\w+)?|requantize_\w+|add_(products|rescaled|shifted)")
+    """No kernel with integer results declares a stack of its own, but those that compute pixels together and call a
+    function to finish; kernels that finish floats need more.
+    """
+    integers = re.compile(
+        r"(?!conv_packed).*_(integer|wide|xpulpv2)(_(?!rescale)\w+)?|requantize_\w+|add_(products|rescaled|shifted)"
+    )
     assert [name for name in declared_stack_bytes() if integers.fullmatch(name)] == []
 
 

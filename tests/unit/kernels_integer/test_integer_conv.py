@@ -216,7 +216,9 @@ def test_unsigned_input(geometry: str) -> None:
 @pytest.mark.parametrize("zero_point", [1, 100, 255])
 def test_weights_that_need_nine_bits(geometry: str, zero_point: int) -> None:
     graph, feeds = conv(8, **GEOMETRIES[geometry], w_dtype="uint8", w_zero_point=(zero_point,))
-    assert "conv_wide" in check(graph, feeds, {"oh": 2})[-1].name
+    found = check(graph, feeds, {"oh": 2})
+    assert "conv_wide" in found[-1].name
+    assert ("depthwise_wide" if geometry == "depthwise" else "conv_packed_4_wide") in found[0].name
 
 
 @pytest.mark.parametrize(

@@ -131,9 +131,13 @@ def test_finishes(epilogue: str, constant_b: bool) -> None:
 @pytest.mark.parametrize("zero_points", [(200,), (3, 100, 255, 0, 9, 70)])
 def test_weights_that_need_nine_bits(zero_points: tuple[int, ...]) -> None:
     graph, feeds = matmul(4, (5, 19), (19, 6), b_dtype="uint8", b_zero_point=zero_points)
-    assert "conv_wide" in check(graph, feeds)[0].name
-    graph, feeds = matmul(4, (1, 19), (19, 6), b_dtype="uint8", b_zero_point=zero_points)
-    assert "conv_wide" in check(graph, feeds)[0].name
+    first, *_, last = check(graph, feeds)
+    assert "conv_packed_4_wide" in first.name
+    assert "conv_wide" in last.name
+    for dtype in ("int8", "uint8"):
+        graph, feeds = matmul(4, (1, 19), (19, 6), a_dtype=dtype, b_dtype="uint8", b_zero_point=zero_points)
+        assert "fully_connected_wide" in check(graph, feeds)[0].name
+        check(graph, feeds, {"n": 4, "k": 12})
 
 
 def test_rows_in_a_ring() -> None:

@@ -93,12 +93,37 @@ def test_runs_at_the_bound(core: Core, rule: str, monkeypatch: pytest.MonkeyPatc
     graph, feeds = graph_of(weights[0], extremes(weights.shape[2]), epilogue, "int32" if rule == "none" else "int8")
     found = check(graph, feeds, prefix="conv_packed")
     names = [choice.name.removeprefix("tilewright_conv_packed_") for choice in found]
-    is_inlined = rule not in ("layer_even", "none")
-    pixels = ("6", "4", "6_4") if is_inlined else ("4",)
+    has_all = core is not Core.WIDE and rule not in ("layer_even", "none")
+    pixels = ("6", "4", "6_4") if has_all else ("4",)
     wanted = [*(f"{count}_{core.value}_sorted" for count in pixels), f"4_{core.value}"]
-    wanted += [f"2_{core.value}_sorted"] if is_inlined else []
+    wanted += [f"2_{core.value}_sorted"] if has_all else []
     assert [name.removesuffix(f"_{rule}") for name in names] == wanted
     assert (blocks_in_order(weights, core).rounds == 2).all()
+
+
+@pytest.mark.parametrize("rule", ["layer", "layer_even"])
+@pytest.mark.parametrize("zero_point", [0, 255, 97])
+def test_weights_of_nine_bits_at_the_bound(rule: str, zero_point: int) -> None:
+    """Stored weights 0 and 255, so weights up to 255 or -255: one product of these fits a run alone."""
+    channels, taps = 7, 18
+    weights = np.random.default_rng(zero_point).choice((0, 255), (channels, taps, 1, 1)).astype(np.uint8)
+    weights[0] = 255
+    weights[1] = 0
+    scale = 1.0 / (128.0 * 255.0 * taps / 100.0)
+    epilogue = requantize([scale] * channels if rule == "layer" else [2.0 ** np.floor(np.log2(scale))])
+    attributes = {
+        "strides": (1, 1),
+        "dilations": (1, 1),
+        "pads": (0, 0, 0, 0),
+        "group": 1,
+        "w_zero_point": (zero_point,),
+    }
+    x = extremes(taps)
+    out = (1, channels, *x.shape[2:])
+    graph, feeds = node_graph("Conv", [x, weights], (1,), out, "int8", attributes, epilogue, channels_last=True)
+    for steps in ({}, {"oh": 2, "ow": 3, "oc": 4}):
+        names = {choice.name for choice in check(graph, feeds, steps, prefix="conv_packed")}
+        assert f"tilewright_conv_packed_4_wide_{rule}" in names
 
 
 @pytest.mark.parametrize("core", Core)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import subprocess
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -74,7 +75,7 @@ def elements(core: Callable[[object], None], pixels: int, rule: Rule, kind: Core
     for pixel in range(pixels):
         job.pixel[pixel] = y[pixel].ctypes.data
     job.words, job.weights, job.rows = (array.ctypes.data for array in (words, packed, rows))
-    job.block_bytes, job.unit, job.channels, job.channel_stride = packed.shape[-1], blocks.unit, CHANNELS, 1
+    job.block_bytes, job.unit, job.channels, job.channel_stride = packed[0, 0].nbytes, blocks.unit, CHANNELS, 1
     job.minimum, job.maximum, job.addend, job.shift = -128, 127, 3, 18 if rule is Rule.FOLDED else 3
     job.row_words = rows.shape[1]
     core(ctypes.byref(job))
@@ -85,11 +86,10 @@ def elements(core: Callable[[object], None], pixels: int, rule: Rule, kind: Core
 @pytest.mark.parametrize("rule", INLINED)
 def test_elements_are_the_same(rule: Rule, libraries: dict[str, ctypes.CDLL]) -> None:
     seen = set()
-    for pixels in (2, BLOCK, MOST_PIXELS):
-        for kind in Core:
-            name = f"tilewright_packed_{rule.value}_{pixels}_{kind.value}"
-            for spread in (5, 40, 127):
-                fast, small = (elements(libraries[option][name], pixels, rule, kind, spread) for option in libraries)
-                np.testing.assert_array_equal(small, fast, err_msg=f"{name}, weights up to {spread}")
-                seen |= set(fast.ravel().tolist())
+    narrow = product((2, BLOCK, MOST_PIXELS), (Core.TO4, Core.TO16), (5, 40, 127))
+    for pixels, kind, spread in (*narrow, (BLOCK, Core.WIDE, 40), (BLOCK, Core.WIDE, 255)):
+        name = f"tilewright_packed_{rule.value}_{pixels}_{kind.value}"
+        fast, small = (elements(libraries[option][name], pixels, rule, kind, spread) for option in libraries)
+        np.testing.assert_array_equal(small, fast, err_msg=f"{name}, weights up to {spread}")
+        seen |= set(fast.ravel().tolist())
     assert len(seen) > 50, "nearly all elements are clamped"

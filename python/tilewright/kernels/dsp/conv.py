@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from tilewright.graph import Array, Graph, Node
-from tilewright.kernels.integer import steps_product
+from tilewright.kernels.integer import is_wide, steps_product
 from tilewright.kernels.kernel import Declaration, KernelChoice, TileSteps
 from tilewright.kernels.requantization import Rule
 from tilewright.kernels.runs import ConvRuns, Family, conv_choices, kernels_of, product_choices
@@ -94,7 +94,7 @@ def products(node: Node, graph: Graph, core: Core) -> tuple[KernelChoice, ...]:
 def _depthwise(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The scalar kernel for depthwise convolutions, whose sums for 3x3 taps side by side are the family's."""
     conv = integer_conv(node, graph)
-    if conv is None or conv.windows.kernel != (3, 3) or conv.windows.dilations != (1, 1):
+    if conv is None or is_wide(conv.weights) or conv.windows.kernel != (3, 3) or conv.windows.dilations != (1, 1):
         return ()
     found = depthwise_integer.depthwise(conv)
     return tuple(

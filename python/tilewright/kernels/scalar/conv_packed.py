@@ -12,13 +12,13 @@ import numpy as np
 from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Graph, Node
 from tilewright.kernels.c_structs import PREFIX, BlockFinish, CStruct, CType, Int32, ScratchOffset
-from tilewright.kernels.integer import BLOCK, is_wide, steps_product, words
+from tilewright.kernels.integer import BLOCK, steps_product, words
 from tilewright.kernels.kernel import ConstantOperand, Declaration, Kernel, KernelChoice, Packing, TileSteps
 from tilewright.kernels.requantization import LayerLimits, Rule, rule_cycles
 from tilewright.kernels.scalar.geometry import PlaneWindows
 from tilewright.kernels.scalar.packed import INLINED
 from tilewright.kernels.scalar.pixel_product import OF_IMAGES, PixelNames, PixelProduct, pixel_kernel
-from tilewright.kernels.scalar.rounds import COLUMNS, HEAD, Blocks, Core, best_core, blocks_in_order, sorted_blocks
+from tilewright.kernels.scalar.rounds import COLUMNS, Blocks, Core, best_core, blocks_in_order, sorted_blocks
 from tilewright.kernels.scalar.vector_product import MOST_ROWS
 from tilewright.operators.nest import blocks, whole
 
@@ -48,9 +48,9 @@ _FEW = 4
 @dataclass(frozen=True, slots=True)
 class ConvPacked(CStruct):
     """Convolution of 8-bit tensors, two pixels with a multiplication, any strides, dilations, pads and groups.
-    Operands: x [n, c, h, w]; weights [group][block of two channels][5 bytes, then int8 kh, kw, c, 2]; constants
-    [group][block][2][words of the rule]; y [n, c, h, w]; scratch: 2 bytes for each tap and pixel, then c bytes of
-    padding where there is any.
+    Operands: x [n, c, h, w]; weights [group][block of two channels][5 bytes, then int8 kh, kw, c, 2], or, where they
+    are wide, [6 bytes, then int16 kh, kw, c, 2]; constants [group][block][2][words of the rule]; y [n, c, h, w];
+    scratch: 2 bytes for each tap and pixel, then c bytes of padding where there is any.
     """
 
     windows: PlaneWindows
@@ -69,7 +69,7 @@ class ConvPacked(CStruct):
     ]
     finish: Annotated[BlockFinish, "NULL: inside products"]
     unit: Annotated[Int32, "rounds of the core's loops that a byte of a block counts as one"]
-    group_bytes: Annotated[Int32, "of a group's weights"]
+    block_bytes: Annotated[Int32, "of two channels' weights, with what stands in front of them"]
     group_words: Annotated[Int32, "of a group's constants"]
     row_words: Annotated[Int32, "words of a row of the rule"]
     limits: LayerLimits
@@ -77,20 +77,21 @@ class ConvPacked(CStruct):
 
 
 def packed(product: PixelProduct, graph: Graph) -> tuple[KernelChoice, ...]:
-    """The kernels for weights of 8 bits, those with sorted channels first, which need all channels in a tile."""
+    """The kernels, those with sorted channels first, which need all channels in a tile."""
     groups, group_outputs, window, group_inputs = map(int, product.weights.shape)
-    if is_wide(product.weights) or group_outputs < COLUMNS or product.finish.any_values:
+    if group_outputs < COLUMNS or product.finish.any_values:
         return ()
     weights = product.weights.reshape(groups, group_outputs, window * group_inputs)
     core = best_core(weights)
     in_order = sorted_blocks(weights, core)
-    is_small = _most_taps(graph) <= _MOST_TAPS_OF_SIX and product.finish.rule in INLINED
+    has_all = core is not Core.WIDE and product.finish.rule in INLINED
+    is_small = has_all and _most_taps(graph) <= _MOST_TAPS_OF_SIX
     found = [_choice(product, pixels, in_order, "_sorted") for pixels in ((SIX, FOUR) if is_small else (FOUR,))]
     if is_small:
         found.append(_with_four(found[0]))
     if group_outputs > BLOCK:
         found.append(_choice(product, FOUR, blocks_in_order(weights, core), ""))
-    if product.finish.rule in INLINED:
+    if has_all:
         found.append(replace(_choice(product, TWO, in_order, "_sorted"), saves_scratch=True))
     return tuple(found)
 
@@ -157,7 +158,7 @@ def _choice(product: PixelProduct, pixels: int, found: Blocks, name: str) -> Ker
             few_products="NULL",
             finish="NULL" if inlined else finish.block,
             unit=found.unit,
-            group_bytes=prod(weights.shape[1:]),
+            block_bytes=weights.shape[2] * found.core.weight_dtype.itemsize,
             group_words=prod(constants.shape[1:]),
             row_words=finish.row_words,
             limits=finish.layer_limits,
@@ -173,14 +174,14 @@ def _core_source(rule: Rule) -> str:
 
 
 def _packings(product: PixelProduct, found: Blocks) -> tuple[Packing, Packing]:
-    """Weights int8[groups, blocks, 5 + 2 * taps], and constants int32[groups, blocks, 2, words of the rule]."""
+    """Weights [groups, blocks, head and 2 * taps], and constants int32[groups, blocks, 2, words of the rule]."""
     groups, group_outputs, window, group_inputs = map(int, product.weights.shape)
     taps, count = window * group_inputs, int(found.order.shape[1])
     rows = product.finish.rows.reshape(groups, group_outputs, -1)
     taken = np.stack([rows[group, found.order[group]] for group in range(groups)]).astype(np.int32)
     weights = Packing(
-        (groups, count, HEAD + COLUMNS * taps),
-        np.dtype(np.int8),
+        (groups, count, found.core.head + COLUMNS * taps),
+        found.core.weight_dtype,
         lambda _: found.packed(product.weights.reshape(groups, group_outputs, taps)),
     )
     return weights, Packing(tuple(taken.shape), np.dtype(np.int32), lambda _: taken)
@@ -255,7 +256,11 @@ DECLARATION = Declaration(
     kernels=tuple(_kernel(pixels, 0.0, 0.0, OF_IMAGES) for pixels in (FOUR, SIX, TWO)),
     pointed={
         "tilewright_packed_products": tuple(
-            f"packed_{rule.value}_{pixels}_{core}" for rule in INLINED for pixels in (TWO, FOUR, SIX) for core in CORES
+            f"packed_{rule.value}_{pixels}_{core}"
+            for rule in INLINED
+            for pixels in (TWO, FOUR, SIX)
+            for core in CORES
+            if pixels == FOUR or core != Core.WIDE.value
         )
         + tuple(f"packed_any_{FOUR}_{core}" for core in CORES),
         "tilewright_pack": tuple(

@@ -6,11 +6,9 @@ from math import prod
 from types import MappingProxyType
 from typing import Annotated
 
-import numpy as np
-
 from tilewright.base.lazy_dataclass import dataclass
 from tilewright.kernels.c_structs import CStruct, CType, Int32, LineRule, ScratchOffset
-from tilewright.kernels.integer import is_wide, steps_product, words
+from tilewright.kernels.integer import is_wide, steps_product, weights_type, words
 from tilewright.kernels.kernel import (
     HEIGHT,
     ConstantOperand,
@@ -35,6 +33,10 @@ _STORED = (Rule.FOLDED, Rule.LAYER, Rule.HIGH)
 _SUMS = "tilewright_depthwise_"
 """The beginning of the names of the C functions that add up the products."""
 
+_WIDE = "wide_"
+_STORING = ("slide", f"{_WIDE}slide")
+"""What begins the names of loops over weights of int16, and loops that store elements by these rules."""
+
 _TALL = MappingProxyType({5: "five", 7: "seven"})
 """Rows of kernels to the function that adds up one column of their weights after the other."""
 
@@ -45,8 +47,8 @@ _SMALL_PLANE = 128
 @dataclass(frozen=True, slots=True)
 class DepthwiseInteger(CStruct):
     """Depthwise convolution of 8-bit tensors: one input and one output channel in each group. `slide`: 3x3 taps,
-    rows not strided; `stride`: 3x3 taps; `five` and `seven`: so many rows of taps, not dilated; `any`: every kernel.
-    Operands: x [n, c, h, w]; weights int8 [c][kernel];
+    rows not strided; `stride`: 3x3 taps; `five` and `seven`: so many rows of taps, not dilated; `any`: every kernel;
+    `wide`: weights of int16. Operands: x [n, c, h, w]; weights int8 or int16 [c][kernel];
     constants [c][words of the rule]; y [n, c, h, w]; scratch: the padded window of one channel, rounded up to
     words, then, unless elements are stored at once, 4 bytes for each output of a channel if a channel has at most
     TILEWRIGHT_DEPTHWISE_PLANE outputs, else for each row of y, at least for TILEWRIGHT_DEPTHWISE_PLANE rows.
@@ -55,22 +57,22 @@ class DepthwiseInteger(CStruct):
     x: PaddedInput
     sums: Annotated[str, CType("tilewright_depthwise_sums *", is_pointer=True)]
     stores: Annotated[Int32, "1: sums become elements at once"]
+    weight_bytes: Annotated[Int32, "of a weight: 1, or 2 where it is wide"]
     rule: LineRule
     limits: LayerLimits
     sums_at: ScratchOffset = 0
 
 
 def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
-    """The kernel for one input and one output channel in each group, and weights of 8 bits."""
+    """The kernel for one input and one output channel in each group."""
     groups, _, window, _ = map(int, conv.weights.shape)
-    if not conv.is_depthwise or is_wide(conv.weights):
+    if not conv.is_depthwise:
         return ()
     x, y = conv.operands
     variant, rule = _variant(conv), conv.finish.rule
-    sums, stores = f"{_SUMS}{variant}", int(variant == "slide" and rule in _STORED)
-    packed = Packing(
-        (groups, window), np.dtype(np.int8), lambda _: conv.weights.reshape(groups, window).astype(np.int8)
-    )
+    sums, stores = f"{_SUMS}{variant}", int(variant in _STORING and rule in _STORED)
+    dtype = weights_type(conv.weights)
+    packed = Packing((groups, window), dtype, lambda _: conv.weights.reshape(groups, window).astype(dtype))
     weights = ConstantOperand("weights", packed, (along("group"), whole(window)))
     return (
         KernelChoice(
@@ -84,6 +86,7 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
                 conv.padded_input,
                 f"{sums}_{rule.value}" if stores else sums,
                 stores,
+                dtype.itemsize,
                 conv.finish.line_rule,
                 conv.finish.layer_limits,
             ),
@@ -93,7 +96,16 @@ def depthwise(conv: IntegerConv) -> tuple[KernelChoice, ...]:
 
 
 def _variant(conv: IntegerConv) -> str:
-    """The middle of the symbol, which names the loop that multiplies: slide, stride, five, seven or any."""
+    """The middle of the symbol, which names the loop that multiplies, of int8 or of wide weights."""
+    if is_wide(conv.weights):
+        narrow = _narrow_variant(conv)
+        has_loop = narrow == "stride" or (narrow == "slide" and conv.finish.rule in _STORED)
+        return f"{_WIDE}{narrow if has_loop else 'any'}"
+    return _narrow_variant(conv)
+
+
+def _narrow_variant(conv: IntegerConv) -> str:
+    """The loop for weights of int8: slide, stride, five, seven or any."""
     if conv.windows.dilations[0] == 1 and conv.windows.kernel[0] in _TALL:
         return _TALL[conv.windows.kernel[0]]
     if conv.windows.kernel != (3, 3) or conv.windows.dilations != (1, 1):
@@ -129,7 +141,7 @@ def _cycles(choice: KernelChoice, steps: TileSteps) -> float:
 
 def _output_cycles(given: DepthwiseInteger, rows: int) -> float:
     """Instructions for an element of one of so many rows."""
-    windows, way = given.x.windows, given.sums.removeprefix(_SUMS)
+    windows, way = given.x.windows, given.sums.removeprefix(_SUMS).removeprefix(_WIDE)
     if way not in _TALL.values():
         return {"slide": 36.0, "stride": 47.0}.get(way, 18.0 + 8.0 * prod(windows.kernel))
     height, width = windows.kernel
@@ -165,7 +177,9 @@ DECLARATION = Declaration(
             "depthwise_stride",
             "depthwise_any",
             *(f"depthwise_{name}" for name in _TALL.values()),
-            *(f"depthwise_slide_{rule.value}" for rule in _STORED),
+            "depthwise_wide_stride",
+            "depthwise_wide_any",
+            *(f"depthwise_{name}_{rule.value}" for name in _STORING for rule in _STORED),
         )
     },
     numbers={"DEPTHWISE_PLANE": _SMALL_PLANE},

@@ -26,8 +26,8 @@ SOURCES = ("fully_connected_integer.c", "integer_finish.c")
 @dataclass(frozen=True, slots=True)
 class FullyConnectedInteger(CStruct):
     """Products of 8-bit vectors with a constant matrix: y[row, n] = bias[n] + sum x[row, k] * w[n, k]. Operands:
-    x [row, k]; weights int8 [block][k][4]; constants [n][words of the rule]; y [row, n]. No scratch. Partial
-    results, where k is cut: 16 bytes for 4 channels of a row.
+    x [row, k]; weights int8, or int16 of `wide` products, [block][k][4]; constants [n][words of the rule]; y [row, n].
+    No scratch. Partial results, where k is cut: 16 bytes for 4 channels of a row.
     """
 
     products: Annotated[str, CType("tilewright_vector_products *", is_pointer=True)]
@@ -42,7 +42,8 @@ def vector_choices(product: VectorProduct) -> tuple[KernelChoice, ...]:
 
 def _vector_choice(product: VectorProduct) -> KernelChoice:
     """The kernel that takes one channel with each multiplication."""
-    variant = "unsigned" if product.dtype is DType.UINT8 else "integer"
+    is_of_wide = is_wide(product.weights)
+    variant = "wide" if is_of_wide else "unsigned" if product.dtype is DType.UINT8 else "integer"
     _, channel, reduction = product.names
     return one_channel_choice(
         product,
@@ -50,7 +51,7 @@ def _vector_choice(product: VectorProduct) -> KernelChoice:
         called=f"tilewright_fully_connected_{variant}_{product.finish.rule.value}",
         sources=SOURCES,
         constants=packed_operands(product.weights, product.finish.rows, product.group, channel, reduction),
-        products=f"tilewright_vector_{product.sign}",
+        products=f"tilewright_vector_{'wide_' if is_of_wide else ''}{product.sign}",
         multiple=BLOCK,
     )
 
@@ -120,7 +121,9 @@ _KERNELS = kernels_by_names(
 
 DECLARATION = Declaration(
     kernels=tuple(_KERNELS.values()),
-    pointed={"tilewright_vector_products": ("vector_signed", "vector_unsigned")},
+    pointed={
+        "tilewright_vector_products": ("vector_signed", "vector_unsigned", "vector_wide_signed", "vector_wide_unsigned")
+    },
     # Loops test at their beginning, and no numbers for their ends are computed: less code, as fast.
     gcc_options={"fully_connected_integer.c": ("-fno-tree-ch", "-fno-tree-scev-cprop")},
 )

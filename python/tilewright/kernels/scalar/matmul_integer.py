@@ -22,7 +22,6 @@ from tilewright.kernels.integer import (
     as_signed,
     block_sums_bytes,
     constant_bias,
-    is_wide,
     largest_sums,
     magnitude,
     packed_rows,
@@ -139,7 +138,7 @@ def product_of(node: Node, graph: Graph) -> Product | None:
 
 
 def _with_constant(product: Product, weights: Array, graph: Graph) -> tuple[KernelChoice, ...]:
-    few = product.y.shape[-2] <= MOST_ROWS and prod(product.batch) == 1 and not is_wide(weights)
+    few = product.y.shape[-2] <= MOST_ROWS and prod(product.batch) == 1
     return _vectors(product, weights) if few else _pixels(product, weights, graph)
 
 

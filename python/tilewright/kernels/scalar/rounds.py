@@ -5,7 +5,8 @@ After:   pairs of channels; for each how often the three loops of a C core go ro
 
 A word holds elements of two pixels, the second one times 2^16. The products of a run are added up in one 32-bit sum;
 the first pixel's sum must stay within int16, or it would reach into the second's by more than the core takes back.
-Elements are -128 to 127, so this depends on the weights alone. Taps behind the rounds of the loops are runs of one.
+Elements are -128 to 127, so this depends on the weights alone; a weight of 9 bits always fits alone. Taps behind the
+rounds of the loops are runs of one.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 
 from tilewright.graph import Array
+from tilewright.kernels.integer import is_wide
 
 COLUMNS = 2
 """Channels of a block."""
@@ -48,18 +51,35 @@ _TAP_CYCLES, _RUN_CYCLES, _ROUND_CYCLES = 17.0, 18.0, 3.0
 
 
 class Core(Enum):
-    """The C cores: lengths of the runs in a round of each loop. The value ends the core's name in C."""
+    """The C cores: lengths of the runs in a round of each loop, and whether weights need more than 8 bits. The value
+    ends the core's name in C.
+    """
 
     TO4 = "to4"
     TO16 = "to16"
+    WIDE = "wide"
 
     @property
     def rounds(self) -> tuple[tuple[int, ...], ...]:
         """The lengths of the runs in a round, loop by loop."""
         return _ROUNDS[self]
 
+    @property
+    def weight_dtype(self) -> np.dtype[Any]:
+        """The element type of a weight, and of what a block's bytes are arrays of."""
+        return np.dtype("<i2" if self is Core.WIDE else np.int8)
 
-_ROUNDS = {Core.TO4: ((2,), (3, 3), (4, 4)), Core.TO16: ((4,), (8,), (16,))}
+    @property
+    def head(self) -> int:
+        """Elements in front of a block's weights."""
+        return -(-HEAD // self.weight_dtype.itemsize)
+
+
+_ROUNDS = {
+    Core.TO4: ((2,), (3, 3), (4, 4)),
+    Core.TO16: ((4,), (8,), (16,)),
+    Core.WIDE: ((2,), (3, 3), (4, 4)),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,21 +101,30 @@ class Blocks:
     turns: float
 
     def packed(self, weights: Array) -> Array:
-        """int8[groups, blocks, 5 + 2 * taps] from int64[groups, channels, taps] that fit int8.
+        """int8[groups, blocks, 5 + 2 * taps], of ``Core.WIDE`` int16[groups, blocks, 3 + 2 * taps].
 
-        A block's bytes: how far each channel is from where it would be in order, the rounds, weights [tap][channel].
+        A block's bytes: how far each channel is from where it would be in order, the rounds, for int16 a zero; weights
+        [tap][channel].
+
+        Args:
+            weights: int64[groups, channels, taps].
         """
         groups, blocks, _ = self.order.shape
         natural = np.arange(blocks * COLUMNS).reshape(blocks, COLUMNS)
         taken = np.stack([weights[group, self.order[group]] for group in range(groups)])
         taps = np.moveaxis(taken, 2, 3).reshape(groups, blocks, -1)
-        return np.concatenate([self.order - natural, self.rounds, taps], axis=2).astype(np.uint8).view(np.int8)
+        dtype = self.core.weight_dtype
+        rest = np.zeros((groups, blocks, self.core.head * dtype.itemsize - HEAD), np.uint8)
+        head = np.concatenate([(self.order - natural).astype(np.uint8), self.rounds.astype(np.uint8), rest], axis=2)
+        return np.concatenate([np.ascontiguousarray(head).view(dtype), taps.astype(dtype)], axis=2)
 
 
 def best_core(weights: Array) -> Core:
-    """The core whose loops take the fewest instructions for weights int64[groups, channels, taps] that fit int8."""
+    """The core whose loops take the fewest instructions for weights int64[groups, channels, taps] of at most 9 bits."""
+    if is_wide(weights):
+        return Core.WIDE
     flat = weights.reshape(-1, 1, weights.shape[2])
-    return min(Core, key=lambda core: float(_counted(flat, core, 1)[1].sum()))
+    return min((Core.TO4, Core.TO16), key=lambda core: float(_counted(flat, core, 1)[1].sum()))
 
 
 def sorted_blocks(weights: Array, core: Core) -> Blocks:
@@ -134,9 +163,9 @@ def _blocks(weights: Array, core: Core, order: Array) -> Blocks:
 def _counted(weights: Array, core: Core, unit: int) -> tuple[Array, Array]:
     """Units of rounds of each loop [blocks, 3], and instructions [blocks], of weights int64[blocks, channels, taps].
 
-    The weights fit int8. Counts are kept under a hash of the weights, not with them.
+    Counts are kept under a hash of the weights, not with them.
     """
-    key = (sha256(weights.astype(np.int8).tobytes()).digest(), weights.shape, core, unit)
+    key = (sha256(weights.astype(np.int16).tobytes()).digest(), weights.shape, core, unit)
     if key not in _known:
         if len(_known) >= _MOST_KNOWN:
             _known.clear()

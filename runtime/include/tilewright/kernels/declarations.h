@@ -274,24 +274,28 @@ void tilewright_conv_integer(const struct tilewright_conv_integer_attributes *at
     const struct tilewright_view *operands, uint32_t flags);
 
 tilewright_packed_products tilewright_packed_folded_2_to4, tilewright_packed_folded_2_to16,
-    tilewright_packed_folded_4_to4, tilewright_packed_folded_4_to16, tilewright_packed_folded_6_to4,
+    tilewright_packed_folded_4_to4, tilewright_packed_folded_4_to16,
+    tilewright_packed_folded_4_wide, tilewright_packed_folded_6_to4,
     tilewright_packed_folded_6_to16, tilewright_packed_layer_2_to4, tilewright_packed_layer_2_to16,
-    tilewright_packed_layer_4_to4, tilewright_packed_layer_4_to16, tilewright_packed_layer_6_to4,
-    tilewright_packed_layer_6_to16, tilewright_packed_high_2_to4, tilewright_packed_high_2_to16,
-    tilewright_packed_high_4_to4, tilewright_packed_high_4_to16, tilewright_packed_high_6_to4,
-    tilewright_packed_high_6_to16, tilewright_packed_away_2_to4, tilewright_packed_away_2_to16,
-    tilewright_packed_away_4_to4, tilewright_packed_away_4_to16, tilewright_packed_away_6_to4,
+    tilewright_packed_layer_4_to4, tilewright_packed_layer_4_to16, tilewright_packed_layer_4_wide,
+    tilewright_packed_layer_6_to4, tilewright_packed_layer_6_to16, tilewright_packed_high_2_to4,
+    tilewright_packed_high_2_to16, tilewright_packed_high_4_to4, tilewright_packed_high_4_to16,
+    tilewright_packed_high_4_wide, tilewright_packed_high_6_to4, tilewright_packed_high_6_to16,
+    tilewright_packed_away_2_to4, tilewright_packed_away_2_to16, tilewright_packed_away_4_to4,
+    tilewright_packed_away_4_to16, tilewright_packed_away_4_wide, tilewright_packed_away_6_to4,
     tilewright_packed_away_6_to16, tilewright_packed_twice_2_to4, tilewright_packed_twice_2_to16,
-    tilewright_packed_twice_4_to4, tilewright_packed_twice_4_to16, tilewright_packed_twice_6_to4,
-    tilewright_packed_twice_6_to16, tilewright_packed_any_4_to4, tilewright_packed_any_4_to16;
+    tilewright_packed_twice_4_to4, tilewright_packed_twice_4_to16, tilewright_packed_twice_4_wide,
+    tilewright_packed_twice_6_to4, tilewright_packed_twice_6_to16, tilewright_packed_any_4_to4,
+    tilewright_packed_any_4_to16, tilewright_packed_any_4_wide;
 
 tilewright_pack tilewright_pack_signed_2, tilewright_pack_signed_4, tilewright_pack_signed_6,
     tilewright_pack_unsigned_2, tilewright_pack_unsigned_4, tilewright_pack_unsigned_6;
 
 /* Convolution of 8-bit tensors, two pixels with a multiplication, any strides, dilations, pads and
  * groups. Operands: x [n, c, h, w]; weights [group][block of two channels][5 bytes, then int8 kh,
- * kw, c, 2]; constants [group][block][2][words of the rule]; y [n, c, h, w]; scratch: 2 bytes for
- * each tap and pixel, then c bytes of padding where there is any. */
+ * kw, c, 2], or, where they are wide, [6 bytes, then int16 kh, kw, c, 2]; constants
+ * [group][block][2][words of the rule]; y [n, c, h, w]; scratch: 2 bytes for each tap and pixel,
+ * then c bytes of padding where there is any. */
 struct tilewright_conv_packed_attributes {
     int32_t kernel[2];
     int32_t strides[2];
@@ -310,7 +314,7 @@ struct tilewright_conv_packed_attributes {
     tilewright_packed_products *few_products; /* of the last pixels, where these are 4 or fewer */
     tilewright_block_finish *finish; /* NULL: inside products */
     int32_t unit; /* rounds of the core's loops that a byte of a block counts as one */
-    int32_t group_bytes; /* of a group's weights */
+    int32_t block_bytes; /* of two channels' weights, with what stands in front of them */
     int32_t group_words; /* of a group's constants */
     int32_t row_words; /* words of a row of the rule */
     int32_t minimum; /* the bits of a float: rule rescale */
@@ -460,16 +464,18 @@ void tilewright_depthwise_halves(const struct tilewright_depthwise_halves_attrib
 
 tilewright_depthwise_sums tilewright_depthwise_slide, tilewright_depthwise_stride,
     tilewright_depthwise_any, tilewright_depthwise_five, tilewright_depthwise_seven,
+    tilewright_depthwise_wide_stride, tilewright_depthwise_wide_any,
     tilewright_depthwise_slide_folded, tilewright_depthwise_slide_layer,
-    tilewright_depthwise_slide_high;
+    tilewright_depthwise_slide_high, tilewright_depthwise_wide_slide_folded,
+    tilewright_depthwise_wide_slide_layer, tilewright_depthwise_wide_slide_high;
 
 /* Depthwise convolution of 8-bit tensors: one input and one output channel in each group. `slide`:
  * 3x3 taps, rows not strided; `stride`: 3x3 taps; `five` and `seven`: so many rows of taps, not
- * dilated; `any`: every kernel. Operands: x [n, c, h, w]; weights int8 [c][kernel]; constants
- * [c][words of the rule]; y [n, c, h, w]; scratch: the padded window of one channel, rounded up to
- * words, then, unless elements are stored at once, 4 bytes for each output of a channel if a
- * channel has at most TILEWRIGHT_DEPTHWISE_PLANE outputs, else for each row of y, at least for
- * TILEWRIGHT_DEPTHWISE_PLANE rows. */
+ * dilated; `any`: every kernel; `wide`: weights of int16. Operands: x [n, c, h, w]; weights int8 or
+ * int16 [c][kernel]; constants [c][words of the rule]; y [n, c, h, w]; scratch: the padded window
+ * of one channel, rounded up to words, then, unless elements are stored at once, 4 bytes for each
+ * output of a channel if a channel has at most TILEWRIGHT_DEPTHWISE_PLANE outputs, else for each
+ * row of y, at least for TILEWRIGHT_DEPTHWISE_PLANE rows. */
 struct tilewright_depthwise_integer_attributes {
     int32_t kernel[2];
     int32_t strides[2];
@@ -479,6 +485,7 @@ struct tilewright_depthwise_integer_attributes {
     int32_t is_unsigned; /* 1: x is uint8 */
     tilewright_depthwise_sums *sums;
     int32_t stores; /* 1: sums become elements at once */
+    int32_t weight_bytes; /* of a weight: 1, or 2 where it is wide */
     const struct tilewright_line_rule *rule;
     int32_t minimum; /* the bits of a float: rule rescale */
     int32_t maximum;
@@ -486,7 +493,7 @@ struct tilewright_depthwise_integer_attributes {
     int32_t shift; /* of rules with one for the layer */
     int32_t sums_at; /* bytes, in scratch */
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_integer_attributes) == (sizeof(void *) == 4 ? 72 : 88),
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_integer_attributes) == (sizeof(void *) == 4 ? 76 : 88),
                        "tilewright_depthwise_integer_attributes");
 
 void tilewright_depthwise_integer(const struct tilewright_depthwise_integer_attributes *attributes,
@@ -614,11 +621,13 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_found_boxes_attributes) == 12,
 void tilewright_found_boxes(const struct tilewright_found_boxes_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
 
-tilewright_vector_products tilewright_vector_signed, tilewright_vector_unsigned;
+tilewright_vector_products tilewright_vector_signed, tilewright_vector_unsigned,
+    tilewright_vector_wide_signed, tilewright_vector_wide_unsigned;
 
 /* Products of 8-bit vectors with a constant matrix: y[row, n] = bias[n] + sum x[row, k] * w[n, k].
- * Operands: x [row, k]; weights int8 [block][k][4]; constants [n][words of the rule]; y [row, n].
- * No scratch. Partial results, where k is cut: 16 bytes for 4 channels of a row. */
+ * Operands: x [row, k]; weights int8, or int16 of `wide` products, [block][k][4]; constants
+ * [n][words of the rule]; y [row, n]. No scratch. Partial results, where k is cut: 16 bytes for 4
+ * channels of a row. */
 struct tilewright_fully_connected_integer_attributes {
     tilewright_vector_products *products;
     const struct tilewright_rule *rule;

@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /* Some columns of one channel of y: sums[rows][columns], from a window whose rows are `pitch` bytes
- * apart. */
+ * apart. Weights are int8, of functions whose name has `wide` int16. */
 struct tilewright_depthwise_plane {
     const int8_t *bytes;
     const int8_t *weights;
@@ -30,6 +30,13 @@ struct tilewright_depthwise_plane {
     const int32_t *row;
     const struct tilewright_limits *limits;
 };
+
+/* A weight of the plane; `wide` is a constant: 1 for weights of int16. */
+TILEWRIGHT_INLINE int32_t tilewright_depthwise_weight(
+    const struct tilewright_depthwise_plane *plane, int32_t tap, const int32_t wide)
+{
+    return wide != 0 ? ((const int16_t *)(const void *)plane->weights)[tap] : plane->weights[tap];
+}
 
 /* One axis of the window, in elements. */
 struct tilewright_depthwise_axis {

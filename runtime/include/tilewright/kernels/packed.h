@@ -25,7 +25,7 @@ enum { TILEWRIGHT_PACKED_MOST = 6, TILEWRIGHT_PACKED_COLUMNS = 2, TILEWRIGHT_PAC
 struct tilewright_packed {
     uint8_t *pixel[TILEWRIGHT_PACKED_MOST]; /* address of each pixel's first channel */
     const uint32_t *words;                  /* [tap][pixels / 2] */
-    const uint8_t *weights;                 /* [block of two channels][5 + 2 * taps] */
+    const uint8_t *weights;                 /* [block of two channels][block_bytes] */
     const int32_t *rows;                    /* [block][2][words of the rule] */
     int32_t block_bytes;
     int32_t unit; /* rounds of the core's loops that a byte of a block counts as one */

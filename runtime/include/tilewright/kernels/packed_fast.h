@@ -38,7 +38,7 @@ TILEWRIGHT_INLINE void tilewright_packed_load(uint32_t *pair, const uint32_t *x,
  * end: it is the total of all words minus the sum of b times 2^16. */
 TILEWRIGHT_INLINE void tilewright_packed_add_run(uint32_t *total, int32_t *high, const uint32_t *x,
                                                  const int8_t *w, const int32_t run,
-                                                 const int32_t words)
+                                                 const int32_t words, const int32_t bytes)
 {
     uint32_t sum[TILEWRIGHT_PACKED_LANES * TILEWRIGHT_PACKED_WORDS];
     /* With the constant in a register, the first product is a multiplication that adds. */
@@ -53,7 +53,8 @@ TILEWRIGHT_INLINE void tilewright_packed_add_run(uint32_t *total, int32_t *high,
         uint32_t weight[TILEWRIGHT_PACKED_LANES], pair[TILEWRIGHT_PACKED_WORDS];
         TILEWRIGHT_UNROLL_4
         for (int32_t c = 0; c < TILEWRIGHT_PACKED_LANES; c++) {
-            weight[c] = (uint32_t)w[TILEWRIGHT_PACKED_COLUMNS * tap + c];
+            weight[c] =
+                (uint32_t)tilewright_packed_weight(w, TILEWRIGHT_PACKED_COLUMNS * tap + c, bytes);
         }
         tilewright_packed_load(pair, x + words * tap, words);
         TILEWRIGHT_UNROLL_4
@@ -74,18 +75,20 @@ TILEWRIGHT_INLINE void tilewright_packed_add_run(uint32_t *total, int32_t *high,
 /* Adds whole rounds of taps, up to the weights at `end`. Returns the words behind them. */
 TILEWRIGHT_INLINE const uint32_t *
 tilewright_packed_add_rounds(uint32_t *total, int32_t *high, const uint32_t *x, const int8_t *w,
-                             const int8_t *end, const int32_t round, const int32_t words)
+                             const int8_t *end, const int32_t round, const int32_t words,
+                             const int32_t bytes)
 {
     const int32_t run = tilewright_packed_length(round), count = tilewright_packed_count(round);
+    const int32_t run_bytes = TILEWRIGHT_PACKED_COLUMNS * run * bytes;
     if (w != end) {
         do {
             TILEWRIGHT_UNROLL_4
             for (int32_t k = 0; k < count; k++) {
-                tilewright_packed_add_run(total, high, x + words * run * k,
-                                          w + TILEWRIGHT_PACKED_COLUMNS * run * k, run, words);
+                tilewright_packed_add_run(total, high, x + words * run * k, w + run_bytes * k, run,
+                                          words, bytes);
             }
             x += words * run * count;
-            w += TILEWRIGHT_PACKED_COLUMNS * run * count;
+            w += run_bytes * count;
         } while (w != end);
     }
     return x;
@@ -122,29 +125,30 @@ TILEWRIGHT_INLINE void tilewright_packed_add_taps_fast(const struct tilewright_p
 {
     uint32_t total[TILEWRIGHT_PACKED_LANES * TILEWRIGHT_PACKED_WORDS];
     const uint32_t *x = job->words;
-    const int8_t *w = (const int8_t *)block + TILEWRIGHT_PACKED_HEAD + lane;
+    const int32_t bytes = rounds.weight_bytes, tap_bytes = TILEWRIGHT_PACKED_COLUMNS * bytes;
+    const int8_t *w = tilewright_packed_first(block, lane, bytes);
 
     TILEWRIGHT_UNROLL_16
     for (int32_t i = 0; i < TILEWRIGHT_PACKED_LANES * words; i++) {
         high[i] = bias[i % TILEWRIGHT_PACKED_LANES];
         total[i] = (uint32_t)high[i] + ((uint32_t)high[i] << 16);
     }
-    const int8_t *end = w + TILEWRIGHT_PACKED_COLUMNS * tilewright_packed_taps(rounds.first) *
+    const int8_t *end = w + tap_bytes * tilewright_packed_taps(rounds.first) *
                                 tilewright_packed_rounds_of(job, block, 0);
-    x = tilewright_packed_add_rounds(total, high, x, w, end, rounds.first, words);
+    x = tilewright_packed_add_rounds(total, high, x, w, end, rounds.first, words, bytes);
     w = end;
-    end += TILEWRIGHT_PACKED_COLUMNS * tilewright_packed_taps(rounds.second) *
+    end += tap_bytes * tilewright_packed_taps(rounds.second) *
            tilewright_packed_rounds_of(job, block, 1);
-    x = tilewright_packed_add_rounds(total, high, x, w, end, rounds.second, words);
+    x = tilewright_packed_add_rounds(total, high, x, w, end, rounds.second, words, bytes);
     w = end;
-    end += TILEWRIGHT_PACKED_COLUMNS * tilewright_packed_taps(rounds.third) *
+    end += tap_bytes * tilewright_packed_taps(rounds.third) *
            tilewright_packed_rounds_of(job, block, 2);
-    x = tilewright_packed_add_rounds(total, high, x, w, end, rounds.third, words);
+    x = tilewright_packed_add_rounds(total, high, x, w, end, rounds.third, words, bytes);
     w = end;
-    end = (const int8_t *)block + tilewright_packed_bytes_of(job) + lane;
-    (void)tilewright_packed_add_rounds(total, high, x, w, end, 1, words);
+    end = (const int8_t *)block + tilewright_packed_bytes_of(job) + lane * bytes;
+    (void)tilewright_packed_add_rounds(total, high, x, w, end, 1, words, bytes);
     const uint32_t excess = ((uint32_t)tilewright_packed_runs_of(job, block, rounds) +
-                             (uint32_t)(end - w) / TILEWRIGHT_PACKED_COLUMNS)
+                             (uint32_t)(end - w) / (uint32_t)tap_bytes)
                             << 15;
     TILEWRIGHT_UNROLL_16
     for (int32_t i = 0; i < TILEWRIGHT_PACKED_LANES * words; i++) {

@@ -19,13 +19,29 @@ enum { TILEWRIGHT_PACKED_LANES = 1 };
 enum { TILEWRIGHT_PACKED_LANES = TILEWRIGHT_PACKED_COLUMNS };
 #endif
 
-/* The lengths of runs in a round of each of a core's three loops, as digits; 16 is one run. */
+/* The lengths of runs in a round of each of a core's three loops, as digits; 16 is one run. Weights
+ * are of int8, or of int16: `weight_bytes`. */
 struct tilewright_packed_rounds {
     int32_t first, second, third;
+    int32_t weight_bytes;
 };
 
-static const struct tilewright_packed_rounds tilewright_packed_to4 = {2, 33, 44},
-                                             tilewright_packed_to16 = {4, 8, 16};
+static const struct tilewright_packed_rounds tilewright_packed_to4 = {2, 33, 44, 1},
+                                             tilewright_packed_to16 = {4, 8, 16, 1},
+                                             tilewright_packed_wide = {2, 33, 44, 2};
+
+/* A weight of `bytes` bytes, so many weights behind `w`. */
+TILEWRIGHT_INLINE int32_t tilewright_packed_weight(const int8_t *w, int32_t at, const int32_t bytes)
+{
+    return bytes == 2 ? ((const int16_t *)(const void *)w)[at] : w[at];
+}
+
+/* Where a block's weights of a lane begin: behind its head, at a multiple of their bytes. */
+TILEWRIGHT_INLINE const int8_t *tilewright_packed_first(const uint8_t *block, int32_t lane,
+                                                        const int32_t bytes)
+{
+    return (const int8_t *)block + TILEWRIGHT_PACKED_HEAD + bytes - 1 + lane * bytes;
+}
 
 /* The length of a round's runs, and their number. */
 TILEWRIGHT_INLINE int32_t tilewright_packed_length(const int32_t round)
