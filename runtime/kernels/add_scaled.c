@@ -97,11 +97,7 @@ static void add(const struct tilewright_add_scaled_attributes *attributes,
     const struct sum sum = {attributes, factor_of(attributes->a_doubled, attributes->a_shift),
                             factor_of(attributes->b_doubled, attributes->b_shift),
                             factor_of(attributes->doubled, attributes->shift)};
-    struct tilewright_walk_operand walked[3];
-    tilewright_walk_set(&walked[0], &operands[0], NULL, NULL);
-    tilewright_walk_set(&walked[1], &operands[1], NULL, NULL);
-    tilewright_walk_set(&walked[2], &operands[2], NULL, NULL);
-    tilewright_walk(walked, 3, operands[2].shape->extent, row, &sum);
+    tilewright_walk_pair(operands, &operands[2], row, &sum);
 }
 
 void tilewright_add_scaled(const struct tilewright_add_scaled_attributes *attributes,

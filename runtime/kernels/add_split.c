@@ -170,10 +170,6 @@ static void add_row(uint8_t *const *at, const int32_t *stride, int32_t count, co
 void tilewright_add_split(const struct tilewright_add_split_attributes *attributes,
                           const struct tilewright_view *operands, uint32_t flags)
 {
-    struct tilewright_walk_operand walked[3];
     (void)flags;
-    for (int32_t i = 0; i < 3; i++) {
-        tilewright_walk_set(&walked[i], &operands[i], NULL, NULL);
-    }
-    tilewright_walk(walked, 3, operands[2].shape->extent, add_row, attributes);
+    tilewright_walk_pair(operands, &operands[2], add_row, attributes);
 }

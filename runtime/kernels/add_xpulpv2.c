@@ -121,17 +121,13 @@ TILEWRIGHT_INLINE void add(const struct tilewright_add_split_attributes *attribu
                            const struct tilewright_view *operands, tilewright_row_function row)
 {
     static const int32_t side_by_side[] = {1, 1, 1};
-    struct tilewright_walk_operand walked[3];
     const int32_t elements = tilewright_dense_elements(operands, 3);
     if (elements != 0) {
         uint8_t *const at[] = {operands[0].base, operands[1].base, operands[2].base};
         row(at, side_by_side, elements, attributes);
         return;
     }
-    for (int32_t i = 0; i < 3; i++) {
-        tilewright_walk_set(&walked[i], &operands[i], NULL, NULL);
-    }
-    tilewright_walk(walked, 3, operands[2].shape->extent, row, attributes);
+    tilewright_walk_pair(operands, &operands[2], row, attributes);
 }
 
 void tilewright_add_xpulpv2_whole(const struct tilewright_add_split_attributes *attributes,

@@ -77,24 +77,13 @@ void tilewright_integer_short_row(uint8_t *const *at, const int32_t *stride, int
     combine_pieces(at, stride, count, context, a, b, SHORT_PIECE);
 }
 
-/* Calls `row` for the rows of a, b (operands 0 and 1) and y. */
-TILEWRIGHT_INLINE void walk(const struct tilewright_view *operands, const struct tilewright_view *y,
-                            tilewright_row_function row, const void *context)
-{
-    struct tilewright_walk_operand walked[3];
-    tilewright_walk_set(&walked[0], &operands[0], NULL, NULL);
-    tilewright_walk_set(&walked[1], &operands[1], NULL, NULL);
-    tilewright_walk_set(&walked[2], y, NULL, NULL);
-    tilewright_walk(walked, 3, y->shape->extent, row, context);
-}
-
 void tilewright_binary_integer(const struct tilewright_binary_integer_attributes *a,
                                const struct tilewright_view *operands, uint32_t flags)
 {
     const struct binary binary = {
         a, (const int32_t *)(const void *)operands[2].base, {a->minimum, a->maximum, 0, 0}};
     (void)flags;
-    walk(operands, &operands[3], a->row, &binary);
+    tilewright_walk_pair(operands, &operands[3], a->row, &binary);
 }
 
 struct rescaled {
@@ -277,14 +266,14 @@ void tilewright_add_shifted(const struct tilewright_add_shifted_attributes *attr
                             const struct tilewright_view *operands, uint32_t flags)
 {
     (void)flags;
-    walk(operands, &operands[2], shifted_row, attributes);
+    tilewright_walk_pair(operands, &operands[2], shifted_row, attributes);
 }
 
 void tilewright_add_products(const struct tilewright_add_products_attributes *attributes,
                              const struct tilewright_view *operands, uint32_t flags)
 {
     (void)flags;
-    walk(operands, &operands[2], products_row, attributes);
+    tilewright_walk_pair(operands, &operands[2], products_row, attributes);
 }
 
 void tilewright_add_rescaled(const struct tilewright_add_rescaled_attributes *attributes,
@@ -295,5 +284,5 @@ void tilewright_add_rescaled(const struct tilewright_add_rescaled_attributes *at
         {(1 << (attributes->shift - 1)) + attributes->zero_point * (1 << attributes->shift),
          attributes->shift, attributes->zero_point & 1}};
     (void)flags;
-    walk(operands, &operands[2], rescaled_row, &rescaled);
+    tilewright_walk_pair(operands, &operands[2], rescaled_row, &rescaled);
 }

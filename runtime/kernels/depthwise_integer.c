@@ -185,12 +185,12 @@ void tilewright_depthwise_slide(const struct tilewright_depthwise_integer_attrib
 
 /* As tilewright_depthwise_slide, for row strides above 1. */
 TILEWRIGHT_INLINE void stride(const struct tilewright_depthwise_integer_attributes *a,
-                              const struct tilewright_depthwise_plane *plane, const int32_t wide)
+                              const struct tilewright_depthwise_plane *plane, const int32_t bytes)
 {
     int32_t w[9];
     TILEWRIGHT_UNROLL_16
     for (int32_t tap = 0; tap < 9; tap++) {
-        w[tap] = tilewright_depthwise_weight(plane, tap, wide);
+        w[tap] = tilewright_weight_at(plane->weights, tap, bytes);
     }
     const int32_t w0 = w[0], w1 = w[1], w2 = w[2];
     const int32_t w3 = w[3], w4 = w[4], w5 = w[5];
@@ -250,7 +250,7 @@ static void load(const struct window *window, const struct tilewright_view *x, p
 
 /* Kernels of any extents and dilations. */
 TILEWRIGHT_INLINE void any(const struct tilewright_depthwise_integer_attributes *a,
-                           const struct tilewright_depthwise_plane *plane, const int32_t wide)
+                           const struct tilewright_depthwise_plane *plane, const int32_t bytes)
 {
     int32_t *sums = plane->sums;
     for (int32_t i = 0; i < plane->rows; i++) {
@@ -261,7 +261,7 @@ TILEWRIGHT_INLINE void any(const struct tilewright_depthwise_integer_attributes 
             for (int32_t kh = a->kernel[0]; kh > 0; kh--) {
                 const int8_t *x = row;
                 for (int32_t kw = a->kernel[1]; kw > 0; kw--) {
-                    sum += *x * tilewright_depthwise_weight(plane, tap++, wide);
+                    sum += *x * tilewright_weight_at(plane->weights, tap++, bytes);
                     x += a->dilations[1];
                 }
                 row += a->dilations[0] * plane->pitch;
@@ -271,17 +271,17 @@ TILEWRIGHT_INLINE void any(const struct tilewright_depthwise_integer_attributes 
     }
 }
 
-#define TILEWRIGHT_DEFINE_SUMS(name, function, wide)                                               \
+#define TILEWRIGHT_DEFINE_SUMS(name, function, bytes)                                              \
     void tilewright_depthwise_##name(const struct tilewright_depthwise_integer_attributes *a,      \
                                      const struct tilewright_depthwise_plane *plane)               \
     {                                                                                              \
-        function(a, plane, wide);                                                                  \
+        function(a, plane, bytes);                                                                 \
     }
 
-TILEWRIGHT_DEFINE_SUMS(stride, stride, 0)
-TILEWRIGHT_DEFINE_SUMS(wide_stride, stride, 1)
-TILEWRIGHT_DEFINE_SUMS(any, any, 0)
-TILEWRIGHT_DEFINE_SUMS(wide_any, any, 1)
+TILEWRIGHT_DEFINE_SUMS(stride, stride, 1)
+TILEWRIGHT_DEFINE_SUMS(wide_stride, stride, 2)
+TILEWRIGHT_DEFINE_SUMS(any, any, 1)
+TILEWRIGHT_DEFINE_SUMS(wide_any, any, 2)
 
 /* Finishes the sums of a plane: together where its pixels are evenly spaced in y, else row by row.
  */

@@ -90,12 +90,12 @@ TILEWRIGHT_INLINE void column(const struct tilewright_depthwise_plane *plane,
                               const struct tilewright_constants *constants,
                               const struct tilewright_limits *limits,
                               const enum tilewright_rule_kind rule,
-                              const enum tilewright_dsp_limits known, const int32_t wide)
+                              const enum tilewright_dsp_limits known, const int32_t bytes)
 {
     int32_t w[SIDE * SIDE];
     TILEWRIGHT_UNROLL_16
     for (int32_t tap = 0; tap < SIDE * SIDE; tap++) {
-        w[tap] = tilewright_depthwise_weight(plane, tap, wide);
+        w[tap] = tilewright_weight_at(plane->weights, tap, bytes);
     }
     const int32_t w0 = w[0], w1 = w[1], w2 = w[2];
     const int32_t w3 = w[3], w4 = w[4], w5 = w[5];
@@ -118,7 +118,7 @@ TILEWRIGHT_INLINE void column(const struct tilewright_depthwise_plane *plane,
 
 TILEWRIGHT_INLINE void columns(const struct tilewright_depthwise_plane *plane,
                                const enum tilewright_rule_kind rule,
-                               const enum tilewright_dsp_limits known, const int32_t wide)
+                               const enum tilewright_dsp_limits known, const int32_t bytes)
 {
     const struct tilewright_limits limits = *plane->limits;
     const struct tilewright_constants constants =
@@ -127,13 +127,13 @@ TILEWRIGHT_INLINE void columns(const struct tilewright_depthwise_plane *plane,
     uint8_t *out = plane->out;
     for (int32_t left = plane->columns; left > 0; left--) {
 #if defined(__arm__)
-        if (wide == 0 && plane->rows >= FOURS) {
+        if (bytes == 1 && plane->rows >= FOURS) {
             column_of_fours(plane, x, out, &constants, &limits, rule, known);
         } else {
-            column(plane, x, out, &constants, &limits, rule, known, wide);
+            column(plane, x, out, &constants, &limits, rule, known, bytes);
         }
 #else
-        column(plane, x, out, &constants, &limits, rule, known, wide);
+        column(plane, x, out, &constants, &limits, rule, known, bytes);
 #endif
         x += plane->step;
         out += plane->across;
@@ -141,33 +141,33 @@ TILEWRIGHT_INLINE void columns(const struct tilewright_depthwise_plane *plane,
 }
 
 TILEWRIGHT_INLINE void slide(const struct tilewright_depthwise_plane *plane,
-                             const enum tilewright_rule_kind rule, const int32_t wide)
+                             const enum tilewright_rule_kind rule, const int32_t bytes)
 {
 #if defined(__ARM_FEATURE_SAT)
     const enum tilewright_dsp_limits known = tilewright_dsp_limits_of(plane->limits);
     if (known == TILEWRIGHT_DSP_SIGNED) {
-        columns(plane, rule, TILEWRIGHT_DSP_SIGNED, wide);
+        columns(plane, rule, TILEWRIGHT_DSP_SIGNED, bytes);
         return;
     }
     if (known == TILEWRIGHT_DSP_UNSIGNED) {
-        columns(plane, rule, TILEWRIGHT_DSP_UNSIGNED, wide);
+        columns(plane, rule, TILEWRIGHT_DSP_UNSIGNED, bytes);
         return;
     }
 #endif
-    columns(plane, rule, TILEWRIGHT_DSP_ANY, wide);
+    columns(plane, rule, TILEWRIGHT_DSP_ANY, bytes);
 }
 
-#define TILEWRIGHT_DEFINE_SLIDE(name, rule, wide)                                                  \
+#define TILEWRIGHT_DEFINE_SLIDE(name, rule, bytes)                                                 \
     void tilewright_depthwise_##name(const struct tilewright_depthwise_integer_attributes *a,      \
                                      const struct tilewright_depthwise_plane *plane)               \
     {                                                                                              \
         (void)a;                                                                                   \
-        slide(plane, rule, wide);                                                                  \
+        slide(plane, rule, bytes);                                                                 \
     }
 
-TILEWRIGHT_DEFINE_SLIDE(slide_folded, TILEWRIGHT_RULE_FOLDED, 0)
-TILEWRIGHT_DEFINE_SLIDE(slide_layer, TILEWRIGHT_RULE_LAYER, 0)
-TILEWRIGHT_DEFINE_SLIDE(slide_high, TILEWRIGHT_RULE_HIGH, 0)
-TILEWRIGHT_DEFINE_SLIDE(wide_slide_folded, TILEWRIGHT_RULE_FOLDED, 1)
-TILEWRIGHT_DEFINE_SLIDE(wide_slide_layer, TILEWRIGHT_RULE_LAYER, 1)
-TILEWRIGHT_DEFINE_SLIDE(wide_slide_high, TILEWRIGHT_RULE_HIGH, 1)
+TILEWRIGHT_DEFINE_SLIDE(slide_folded, TILEWRIGHT_RULE_FOLDED, 1)
+TILEWRIGHT_DEFINE_SLIDE(slide_layer, TILEWRIGHT_RULE_LAYER, 1)
+TILEWRIGHT_DEFINE_SLIDE(slide_high, TILEWRIGHT_RULE_HIGH, 1)
+TILEWRIGHT_DEFINE_SLIDE(wide_slide_folded, TILEWRIGHT_RULE_FOLDED, 2)
+TILEWRIGHT_DEFINE_SLIDE(wide_slide_layer, TILEWRIGHT_RULE_LAYER, 2)
+TILEWRIGHT_DEFINE_SLIDE(wide_slide_high, TILEWRIGHT_RULE_HIGH, 2)

@@ -41,11 +41,7 @@ void tilewright_div_fixed(const struct tilewright_div_fixed_attributes *attribut
 {
     const struct division context = {attributes,
                                      (const int32_t *)(const void *)operands[RECIPROCALS].base};
-    struct tilewright_walk_operand walked[3];
 
     (void)flags;
-    tilewright_walk_set(&walked[0], &operands[A], NULL, NULL);
-    tilewright_walk_set(&walked[1], &operands[B], NULL, NULL);
-    tilewright_walk_set(&walked[2], &operands[Y], NULL, NULL);
-    tilewright_walk(walked, 3, operands[Y].shape->extent, divide_row, &context);
+    tilewright_walk_pair(operands, &operands[Y], divide_row, &context);
 }

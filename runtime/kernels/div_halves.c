@@ -27,11 +27,6 @@ static void divide_halves_row(uint8_t *const *at, const int32_t *stride, int32_t
 void tilewright_div_halves(const struct tilewright_div_fixed_attributes *attributes,
                            const struct tilewright_view *operands, uint32_t flags)
 {
-    struct tilewright_walk_operand walked[3];
-
     (void)flags;
-    tilewright_walk_set(&walked[0], &operands[A], NULL, NULL);
-    tilewright_walk_set(&walked[1], &operands[B], NULL, NULL);
-    tilewright_walk_set(&walked[2], &operands[Y], NULL, NULL);
-    tilewright_walk(walked, 3, operands[Y].shape->extent, divide_halves_row, attributes);
+    tilewright_walk_pair(operands, &operands[Y], divide_halves_row, attributes);
 }

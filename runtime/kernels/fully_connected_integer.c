@@ -11,21 +11,15 @@ TILEWRIGHT_INLINE int32_t element(const uint8_t *x, const int32_t is_unsigned)
     return is_unsigned != 0 ? *x : *(const int8_t *)x;
 }
 
-/* A weight of int8, or of int16 where `is_wide`. */
-TILEWRIGHT_INLINE int32_t weight(const int8_t *w, int32_t channel, const int32_t is_wide)
-{
-    return is_wide != 0 ? ((const int16_t *)(const void *)w)[channel] : w[channel];
-}
-
 /* Adds the products of one element of x to four sums. */
 #define TILEWRIGHT_PRODUCTS(x)                                                                     \
     do {                                                                                           \
         const int32_t value = element(x, is_unsigned);                                             \
-        s0 += value * weight(w, 0, is_wide);                                                       \
-        s1 += value * weight(w, 1, is_wide);                                                       \
-        s2 += value * weight(w, 2, is_wide);                                                       \
-        s3 += value * weight(w, 3, is_wide);                                                       \
-        w += TILEWRIGHT_BLOCK * (is_wide != 0 ? 2 : 1);                                            \
+        s0 += value * tilewright_weight_at(w, 0, bytes);                                           \
+        s1 += value * tilewright_weight_at(w, 1, bytes);                                           \
+        s2 += value * tilewright_weight_at(w, 2, bytes);                                           \
+        s3 += value * tilewright_weight_at(w, 3, bytes);                                           \
+        w += TILEWRIGHT_BLOCK * bytes;                                                             \
     } while (0)
 
 /* Computes four channels at a time; the weights are packed as for the cores of convolutions. */
@@ -33,7 +27,7 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restric
                             int32_t stride, int32_t taps, const int8_t *restrict w,
                             const int32_t *restrict rows, int32_t channels,
                             tilewright_block_finish *finish, const int32_t is_unsigned,
-                            const int32_t is_wide)
+                            const int32_t bytes)
 {
     for (; channels > 0; channels -= TILEWRIGHT_BLOCK) {
         const int32_t *start = sink->start;
@@ -72,18 +66,18 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restric
 }
 #undef TILEWRIGHT_PRODUCTS
 
-#define TILEWRIGHT_DEFINE_VECTOR(name, is_unsigned, is_wide)                                       \
+#define TILEWRIGHT_DEFINE_VECTOR(name, is_unsigned, bytes)                                         \
     void tilewright_vector_##name(                                                                 \
         struct tilewright_sink *sink, const uint8_t *vector, int32_t stride, int32_t taps,         \
         const int8_t *w, const int32_t *rows, int32_t channels, tilewright_block_finish *finish)   \
     {                                                                                              \
-        core(sink, vector, stride, taps, w, rows, channels, finish, is_unsigned, is_wide);         \
+        core(sink, vector, stride, taps, w, rows, channels, finish, is_unsigned, bytes);           \
     }
 
-TILEWRIGHT_DEFINE_VECTOR(signed, 0, 0)
-TILEWRIGHT_DEFINE_VECTOR(unsigned, 1, 0)
-TILEWRIGHT_DEFINE_VECTOR(wide_signed, 0, 1)
-TILEWRIGHT_DEFINE_VECTOR(wide_unsigned, 1, 1)
+TILEWRIGHT_DEFINE_VECTOR(signed, 0, 1)
+TILEWRIGHT_DEFINE_VECTOR(unsigned, 1, 1)
+TILEWRIGHT_DEFINE_VECTOR(wide_signed, 0, 2)
+TILEWRIGHT_DEFINE_VECTOR(wide_unsigned, 1, 2)
 
 void tilewright_fully_connected_integer(
     const struct tilewright_fully_connected_integer_attributes *a,

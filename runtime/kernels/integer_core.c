@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/integer_core.h"
 
-TILEWRIGHT_INLINE int32_t weight_at(const uint8_t *weights, int32_t index, const int32_t bytes)
-{
-    return bytes == 1 ? ((const int8_t *)weights)[index]
-                      : ((const int16_t *)(const void *)weights)[index];
-}
-
 /* Multiplies four pixels by four channels, with 16 sums in registers. The sums go to memory, so
  * that all finishes share this loop; that costs two instructions per output. */
 TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restrict columns,
@@ -25,7 +19,7 @@ TILEWRIGHT_INLINE void core(struct tilewright_sink *sink, const uint8_t *restric
             const int32_t x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
             TILEWRIGHT_UNROLL_4
             for (int32_t c = 0; c < TILEWRIGHT_BLOCK; c++) {
-                const int32_t w = weight_at(weights, c, bytes);
+                const int32_t w = tilewright_weight_at(weights, c, bytes);
                 sum[TILEWRIGHT_BLOCK * c] += x0 * w;
                 sum[TILEWRIGHT_BLOCK * c + 1] += x1 * w;
                 sum[TILEWRIGHT_BLOCK * c + 2] += x2 * w;

@@ -53,43 +53,28 @@ static int32_t halves(int32_t value)
 
 /* Adds the products of elements, which are `step` bytes apart, with the weights of each gate, which
  * lie side by side for each element. */
-static void add_products(int32_t *sums, const uint8_t *x, int32_t step, const int8_t *weights,
-                         int32_t count)
-{
-    const int8_t *const end = weights + GATES * count;
-    int32_t a = sums[0], b = sums[1], c = sums[2], d = sums[3];
-    for (; weights != end; weights += GATES) {
-        const int32_t element = *(const int8_t *)x;
-        a += element * weights[0];
-        b += element * weights[1];
-        c += element * weights[2];
-        d += element * weights[3];
-        x += step;
+#define TILEWRIGHT_DEFINE_ADD_PRODUCTS(name, sum, wide)                                            \
+    static void name(sum *sums, const uint8_t *x, int32_t step, const int8_t *weights,             \
+                     int32_t count)                                                                \
+    {                                                                                              \
+        const int8_t *const end = weights + GATES * count;                                         \
+        sum a = sums[0], b = sums[1], c = sums[2], d = sums[3];                                    \
+        for (; weights != end; weights += GATES) {                                                 \
+            const int32_t element = load(x, wide);                                                 \
+            a += element * weights[0];                                                             \
+            b += element * weights[1];                                                             \
+            c += element * weights[2];                                                             \
+            d += element * weights[3];                                                             \
+            x += step;                                                                             \
+        }                                                                                          \
+        sums[0] = a;                                                                               \
+        sums[1] = b;                                                                               \
+        sums[2] = c;                                                                               \
+        sums[3] = d;                                                                               \
     }
-    sums[0] = a;
-    sums[1] = b;
-    sums[2] = c;
-    sums[3] = d;
-}
 
-static void add_wide_products(int64_t *sums, const uint8_t *x, int32_t step, const int8_t *weights,
-                              int32_t count)
-{
-    const int8_t *const end = weights + GATES * count;
-    int64_t a = sums[0], b = sums[1], c = sums[2], d = sums[3];
-    for (; weights != end; weights += GATES) {
-        const int32_t element = *(const int16_t *)(const void *)x;
-        a += element * weights[0];
-        b += element * weights[1];
-        c += element * weights[2];
-        d += element * weights[3];
-        x += step;
-    }
-    sums[0] = a;
-    sums[1] = b;
-    sums[2] = c;
-    sums[3] = d;
-}
+TILEWRIGHT_DEFINE_ADD_PRODUCTS(add_products, int32_t, false)
+TILEWRIGHT_DEFINE_ADD_PRODUCTS(add_wide_products, int64_t, true)
 
 /* A sum of 64 bits times factor `number` of 15 bits, rounded once. */
 static int32_t factored_once(const struct lstm *lstm, int32_t number, int64_t sum)

@@ -101,10 +101,6 @@ void tilewright_mul_bytes_twice(uint8_t *const *at, const int32_t *stride, int32
 void tilewright_mul_bytes(const struct tilewright_mul_bytes_attributes *attributes,
                           const struct tilewright_view *operands, uint32_t flags)
 {
-    struct tilewright_walk_operand walked[3];
     (void)flags;
-    for (int32_t i = 0; i < 3; i++) {
-        tilewright_walk_set(&walked[i], &operands[i], NULL, NULL);
-    }
-    tilewright_walk(walked, 3, operands[2].shape->extent, attributes->row, attributes);
+    tilewright_walk_pair(operands, &operands[2], attributes->row, attributes);
 }

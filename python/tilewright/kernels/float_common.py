@@ -8,7 +8,7 @@ from math import inf, prod
 from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Clamp, DType, Graph, Node
 from tilewright.kernels.c_structs import CStruct, Float32
-from tilewright.kernels.kernel import MAX_RANK, CyclesOf, TensorOperand, TileSteps
+from tilewright.kernels.kernel import MAX_RANK, CyclesOf, KernelChoice, TensorOperand, TileSteps
 from tilewright.operators.nest import AxisMap, Nest
 
 CALL_CYCLES = 60.0
@@ -77,6 +77,18 @@ def step_of(nest: Nest, steps: TileSteps, name: str) -> int:
 def per_point(each: float) -> CyclesOf:
     """``cycles`` of kernels that spend ``each`` cycles on every point of a tile."""
     return lambda choice, steps: CALL_CYCLES + points(choice.nest, steps) * each
+
+
+def per_row(each: float, row: tuple[str, ...], of_row: float, call: float = CALL_CYCLES) -> CyclesOf:
+    """``cycles`` of kernels with a loop of its own for each row over the dimensions ``row``, which takes ``of_row``
+    besides its points.
+    """
+
+    def cycles(choice: KernelChoice, steps: TileSteps) -> float:
+        elements = points(choice.nest, steps)
+        return call + elements * each + elements / points(choice.nest, steps, row) * of_row
+
+    return cycles
 
 
 def points(nest: Nest, steps: TileSteps, names: Iterable[str] | None = None) -> int:

@@ -6,8 +6,19 @@ import numpy as np
 import pytest
 from kernel_harness import Ring
 from support.integer_nodes import check, integers, node_graph, requantize, shifted
+from tilewright.graph import Epilogue
 
 CHANNELS = 4
+
+
+def epilogue_of(rule: str, rng: np.random.Generator) -> Epilogue:
+    scales = rng.uniform(0.5e-3, 1.5e-3, CHANNELS)
+    return {
+        "layer": requantize(scales),
+        "high": requantize(scales * 2.0 ** (-np.arange(CHANNELS) * 1.3)),
+        "folded": shifted(rng, CHANNELS, 14, 3),
+        "even": requantize(np.full(CHANNELS, 0.25)),
+    }[rule]
 
 
 @pytest.mark.parametrize("rule", ["layer", "high", "folded"])
@@ -15,12 +26,7 @@ CHANNELS = 4
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (2, 5), (6, 3)])
 def test_sums_become_elements_at_once(rule: str, dtype: str, stride: int, rows: int, columns: int) -> None:
     rng = np.random.default_rng(rows)
-    scales = rng.uniform(0.5e-3, 1.5e-3, CHANNELS)
-    epilogue = {
-        "layer": requantize(scales),
-        "high": requantize(scales * 2.0 ** (-np.arange(CHANNELS) * 1.3)),
-        "folded": shifted(rng, CHANNELS, 14, 3),
-    }[rule]
+    epilogue = epilogue_of(rule, rng)
     attributes = {"strides": (1, stride), "dilations": (1, 1), "pads": (1, 1, 1, 1), "group": CHANNELS}
     inputs = [
         integers(rng, dtype, (2, CHANNELS, rows, columns)),
@@ -58,13 +64,7 @@ def test_weights_of_more_than_8_bits(
 ) -> None:
     """Weights of uint8 less their zero point, as old .tflite files and ONNX Runtime's quantiser have them."""
     rng = np.random.default_rng(columns)
-    scales = rng.uniform(0.5e-3, 1.5e-3, CHANNELS)
-    epilogue = {
-        "layer": requantize(scales),
-        "high": requantize(scales * 2.0 ** (-np.arange(CHANNELS) * 1.3)),
-        "folded": shifted(rng, CHANNELS, 14, 3),
-        "even": requantize(np.full(CHANNELS, 0.25)),
-    }[rule]
+    epilogue = epilogue_of(rule, rng)
     pads = (kernel[0] // 2, kernel[1] // 2, kernel[0] // 2, kernel[1] // 2)
     attributes = {"strides": strides, "dilations": (1, 1), "pads": pads, "group": CHANNELS, "w_zero_point": (97,)}
     inputs = [integers(rng, "uint8", (2, CHANNELS, 5, columns)), integers(rng, "uint8", (CHANNELS, 1, *kernel))]

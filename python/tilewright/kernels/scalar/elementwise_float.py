@@ -10,8 +10,8 @@ from math import inf
 from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Clamp, Graph, Node
 from tilewright.kernels.c_structs import PREFIX, CStruct
-from tilewright.kernels.float_common import CALL_CYCLES, ClampF32, clamp_attributes, per_point, points, trailing_operand
-from tilewright.kernels.kernel import CyclesOf, Kernel, KernelChoice, TileSteps, elementwise_over_tensors
+from tilewright.kernels.float_common import ClampF32, clamp_attributes, per_point, per_row, trailing_operand
+from tilewright.kernels.kernel import Kernel, KernelChoice, elementwise_over_tensors
 from tilewright.operators.elementwise import nest as elementwise_nest
 from tilewright.operators.operator import NestOf
 
@@ -88,17 +88,7 @@ def broadcasting_elementwise(node: Node, graph: Graph, costs: Broadcasting, clam
 @cache
 def _broadcasting_kernel(stem: str, element_cycles: float, row: tuple[str, ...]) -> Kernel:
     kernel = elementwise_kernel(stem, ClampF32, element_cycles)
-    return replace(kernel, cycles=_with_rows(element_cycles, row)) if row else kernel
-
-
-def _with_rows(element_cycles: float, row: tuple[str, ...]) -> CyclesOf:
-    """Cycles where each row over the dimensions ``row`` is a loop of its own."""
-
-    def cycles(choice: KernelChoice, steps: TileSteps) -> float:
-        elements = points(choice.nest, steps)
-        return CALL_CYCLES + elements * element_cycles + elements / points(choice.nest, steps, row) * _ROW_CYCLES
-
-    return cycles
+    return replace(kernel, cycles=per_row(element_cycles, row, _ROW_CYCLES)) if row else kernel
 
 
 def elementwise(

@@ -42,8 +42,8 @@ def vector_choices(product: VectorProduct) -> tuple[KernelChoice, ...]:
 
 def _vector_choice(product: VectorProduct) -> KernelChoice:
     """The kernel that takes one channel with each multiplication."""
-    is_of_wide = is_wide(product.weights)
-    variant = "wide" if is_of_wide else "unsigned" if product.dtype is DType.UINT8 else "integer"
+    wide = is_wide(product.weights)
+    variant = "wide" if wide else "unsigned" if product.dtype is DType.UINT8 else "integer"
     _, channel, reduction = product.names
     return one_channel_choice(
         product,
@@ -51,7 +51,7 @@ def _vector_choice(product: VectorProduct) -> KernelChoice:
         called=f"tilewright_fully_connected_{variant}_{product.finish.rule.value}",
         sources=SOURCES,
         constants=packed_operands(product.weights, product.finish.rows, product.group, channel, reduction),
-        products=f"tilewright_vector_{'wide_' if is_of_wide else ''}{product.sign}",
+        products=f"tilewright_vector_{'wide_' if wide else ''}{product.sign}",
         multiple=BLOCK,
     )
 

@@ -15,14 +15,13 @@ import numpy as np
 from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import DType, Graph, Node, Tensor
 from tilewright.kernels.c_structs import CStruct, Int32, RowFunction
-from tilewright.kernels.float_common import points
+from tilewright.kernels.float_common import per_row
 from tilewright.kernels.integer import EIGHT_BIT, flat_choice, magnitude
 from tilewright.kernels.kernel import (
     MAX_RANK,
     Declaration,
     Kernel,
     KernelChoice,
-    TileSteps,
     elementwise_over_tensors,
 )
 from tilewright.kernels.requantization import Rule, finish_of
@@ -130,10 +129,7 @@ def _moves(x: Tensor, y: Tensor, axis: int) -> bool:
 def _kernel(row: tuple[str, ...], each: float) -> Kernel:
     """The kernel whose elements take ``each`` instructions, in rows along the named dimensions."""
 
-    def cycles(choice: KernelChoice, steps: TileSteps) -> float:
-        elements = points(choice.nest, steps)
-        return _CALL_CYCLES + each * elements + _ROW_CYCLES * elements / points(choice.nest, steps, row)
-
+    cycles = per_row(each, row, _ROW_CYCLES, _CALL_CYCLES)
     return Kernel("tilewright_mul_bytes", MulBytes, cycles, elementwise_over_tensors)
 
 

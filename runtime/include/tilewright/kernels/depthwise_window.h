@@ -31,13 +31,6 @@ struct tilewright_depthwise_plane {
     const struct tilewright_limits *limits;
 };
 
-/* A weight of the plane; `wide` is a constant: 1 for weights of int16. */
-TILEWRIGHT_INLINE int32_t tilewright_depthwise_weight(
-    const struct tilewright_depthwise_plane *plane, int32_t tap, const int32_t wide)
-{
-    return wide != 0 ? ((const int16_t *)(const void *)plane->weights)[tap] : plane->weights[tap];
-}
-
 /* One axis of the window, in elements. */
 struct tilewright_depthwise_axis {
     int32_t extent; /* elements of the window, padding included */

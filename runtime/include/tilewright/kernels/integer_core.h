@@ -220,6 +220,13 @@ TILEWRIGHT_INLINE int32_t tilewright_limit(int64_t value, int32_t minimum, int32
     return (int32_t)(value < minimum ? minimum : value > maximum ? maximum : value);
 }
 
+/* Weight `index` of int8, or of int16 where `bytes`, for which callers pass a constant, is 2. */
+TILEWRIGHT_INLINE int32_t tilewright_weight_at(const void *weights, int32_t index,
+                                               const int32_t bytes)
+{
+    return bytes == 1 ? ((const int8_t *)weights)[index] : ((const int16_t *)weights)[index];
+}
+
 #ifdef __cplusplus
 }
 #endif

@@ -54,7 +54,7 @@ TILEWRIGHT_INLINE void tilewright_packed_add_run(uint32_t *total, int32_t *high,
         TILEWRIGHT_UNROLL_4
         for (int32_t c = 0; c < TILEWRIGHT_PACKED_LANES; c++) {
             weight[c] =
-                (uint32_t)tilewright_packed_weight(w, TILEWRIGHT_PACKED_COLUMNS * tap + c, bytes);
+                (uint32_t)tilewright_weight_at(w, TILEWRIGHT_PACKED_COLUMNS * tap + c, bytes);
         }
         tilewright_packed_load(pair, x + words * tap, words);
         TILEWRIGHT_UNROLL_4

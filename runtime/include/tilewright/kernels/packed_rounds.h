@@ -30,12 +30,6 @@ static const struct tilewright_packed_rounds tilewright_packed_to4 = {2, 33, 44,
                                              tilewright_packed_to16 = {4, 8, 16, 1},
                                              tilewright_packed_wide = {2, 33, 44, 2};
 
-/* A weight of `bytes` bytes, so many weights behind `w`. */
-TILEWRIGHT_INLINE int32_t tilewright_packed_weight(const int8_t *w, int32_t at, const int32_t bytes)
-{
-    return bytes == 2 ? ((const int16_t *)(const void *)w)[at] : w[at];
-}
-
 /* Where a block's weights of a lane begin: behind its head, at a multiple of their bytes. */
 TILEWRIGHT_INLINE const int8_t *tilewright_packed_first(const uint8_t *block, int32_t lane,
                                                         const int32_t bytes)

@@ -17,7 +17,7 @@ TILEWRIGHT_INLINE void tilewright_packed_add_tap(uint32_t *sum, const uint32_t *
     uint32_t weight[TILEWRIGHT_PACKED_LANES];
     TILEWRIGHT_UNROLL_4
     for (int32_t c = 0; c < TILEWRIGHT_PACKED_LANES; c++) {
-        weight[c] = (uint32_t)tilewright_packed_weight(w, c, bytes);
+        weight[c] = (uint32_t)tilewright_weight_at(w, c, bytes);
     }
     TILEWRIGHT_UNROLL_4
     for (int32_t p = 0; p < words; p++) {

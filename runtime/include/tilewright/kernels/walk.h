@@ -5,6 +5,7 @@
 #ifndef TILEWRIGHT_KERNELS_WALK_H
 #define TILEWRIGHT_KERNELS_WALK_H
 
+#include "tilewright/kernels/basics.h"
 #include "tilewright/kernels/functions.h"
 #include "tilewright/runtime.h"
 
@@ -44,6 +45,19 @@ tilewright_walk_view(const struct tilewright_view *view, const int32_t *first, c
  * stride. An empty box has no rows. */
 void tilewright_walk(const struct tilewright_walk_operand *operands, int32_t operand_count,
                      const int32_t *extent, tilewright_row_function row, const void *context);
+
+/* The same for the rows of a and b, which are operands 0 and 1, and of y: the whole of their tiles.
+ */
+TILEWRIGHT_INLINE void tilewright_walk_pair(const struct tilewright_view *operands,
+                                            const struct tilewright_view *y,
+                                            tilewright_row_function row, const void *context)
+{
+    struct tilewright_walk_operand walked[3];
+    tilewright_walk_set(&walked[0], &operands[0], NULL, NULL);
+    tilewright_walk_set(&walked[1], &operands[1], NULL, NULL);
+    tilewright_walk_set(&walked[2], y, NULL, NULL);
+    tilewright_walk(walked, 3, y->shape->extent, row, context);
+}
 
 #ifdef __cplusplus
 }
