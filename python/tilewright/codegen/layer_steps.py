@@ -25,6 +25,7 @@ from tilewright.codegen.steps import (
 )
 from tilewright.codegen.window_runs import rows_made
 from tilewright.plan import (
+    Buffer,
     BufferKind,
     CopyStart,
     Kernel,
@@ -198,14 +199,28 @@ def _view_text(
             return ViewText(f"{address} + {_row_of_run(scope, step, operand, view, name)} * {row}", f"&{name}", True)
         if is_tile:
             return ViewText(address, f"&{name}", moves)
-        at = "tilewright_at" if buffer.ring_axis is None else "tilewright_at_ring"
-        return ViewText(f"{at}({address}, {name}.stride, &{name}, {len(view)}u)", f"&{name}", moves=True)
+        return _whole_array_view(buffer, operand, view, address, name)
     begin = ahead + (0 if is_tile else first_byte(buffer, operand))
     shape = fixed
     if step.split is not None:
         shape = f"shape{scope.tag(step)}_{position}"
         shapes.append(CallShape(shape, "", "", fixed))
     return ViewText(f"{address} + {begin}" if begin else address, f"&{shape}", moves)
+
+
+def _whole_array_view(buffer: Buffer, operand: Operand, view: tuple[int, ...], address: str, shape: str) -> ViewText:
+    """The view of a rectangle of the whole array at ``address``, whose origin is that of the C variable ``shape``.
+
+    The axis of a ring adds nothing: kernels find its rows from the ring's start on.
+    """
+    fixed = first_byte(buffer, operand)
+    moved = [
+        f"{shape}.origin[{position}] * {buffer.strides_bytes[axis]}"
+        for position, axis in enumerate(view)
+        if axis >= 0 and operand.rectangle[axis].terms and axis != buffer.ring_axis
+    ]
+    terms = [address, *((str(fixed),) if fixed else ()), *moved]
+    return ViewText(" + ".join(terms), f"&{shape}", moves=bool(moved))
 
 
 def _row_of_run(scope: LayerScope, step: Kernel, operand: Operand, view: tuple[int, ...], shape: str) -> str:

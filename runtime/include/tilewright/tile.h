@@ -106,15 +106,6 @@ static inline uint8_t *tilewright_at(uint8_t *home, const int32_t *home_stride,
     return address;
 }
 
-/* As tilewright_at, for a tile whose rows live in a ring: the address is the ring's start on the
- * ring's axis, from which kernels find row r at r % ring_rows. */
-static inline uint8_t *tilewright_at_ring(uint8_t *home, const int32_t *home_stride,
-                                          const struct tilewright_shape *tile, uint32_t rank)
-{
-    return tilewright_at(home, home_stride, tile, rank) -
-           (ptrdiff_t)tile->origin[tile->ring_axis] * home_stride[tile->ring_axis];
-}
-
 /* The address at which a whole array would begin if its part `tile` lies at `slot`. Generated code
  * cuts a smaller tile from this tile by the position in the whole array. The address may lie
  * outside of any object; it is never read or written. */
