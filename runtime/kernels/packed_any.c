@@ -53,6 +53,11 @@ void tilewright_packed_any_4_to4(const struct tilewright_packed *job)
     called(job, tilewright_packed_to4);
 }
 
+void tilewright_packed_any_4_to8(const struct tilewright_packed *job)
+{
+    called(job, tilewright_packed_to8);
+}
+
 void tilewright_packed_any_4_to16(const struct tilewright_packed *job)
 {
     called(job, tilewright_packed_to16);

@@ -76,7 +76,7 @@ def extremes(taps: int) -> Array:
 def test_runs_at_the_bound(core: Core, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     channels = 7
     weights = saturated(core, channels)
-    monkeypatch.setattr(conv_packed, "best_core", lambda _: core)
+    monkeypatch.setattr(conv_packed, "core_of_network", lambda _: core)
     scale = 1.0 / (128.0 * np.abs(weights).sum(axis=2).max() / 100.0)
     pairs = [quantized_multiplier(scale * 2.0 ** (-channel * 0.7)) for channel in range(channels)]
     factors, shifts = zip(*pairs, strict=True)

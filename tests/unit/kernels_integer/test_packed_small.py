@@ -86,7 +86,7 @@ def elements(core: Callable[[object], None], pixels: int, rule: Rule, kind: Core
 @pytest.mark.parametrize("rule", INLINED)
 def test_elements_are_the_same(rule: Rule, libraries: dict[str, ctypes.CDLL]) -> None:
     seen = set()
-    narrow = product((2, BLOCK, MOST_PIXELS), (Core.TO4, Core.TO16), (5, 40, 127))
+    narrow = product((2, BLOCK, MOST_PIXELS), (Core.TO4, Core.TO8, Core.TO16), (5, 40, 127))
     for pixels, kind, spread in (*narrow, (BLOCK, Core.WIDE, 40), (BLOCK, Core.WIDE, 255)):
         name = f"tilewright_packed_{rule.value}_{pixels}_{kind.value}"
         fast, small = (elements(libraries[option][name], pixels, rule, kind, spread) for option in libraries)

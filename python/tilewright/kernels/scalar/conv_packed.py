@@ -10,16 +10,16 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.base.lazy_dataclass import dataclass
-from tilewright.graph import Graph, Node
+from tilewright.graph import Graph
 from tilewright.kernels.c_structs import PREFIX, BlockFinish, CStruct, CType, Int32, ScratchOffset
-from tilewright.kernels.integer import BLOCK, steps_product, words
+from tilewright.kernels.integer import BLOCK, is_wide, steps_product, words
 from tilewright.kernels.kernel import ConstantOperand, Declaration, Kernel, KernelChoice, Packing, TileSteps
 from tilewright.kernels.requantization import LayerLimits, Rule, rule_cycles
 from tilewright.kernels.scalar.geometry import PlaneWindows
+from tilewright.kernels.scalar.network_core import core_of_network, most_taps
 from tilewright.kernels.scalar.packed import INLINED
 from tilewright.kernels.scalar.pixel_product import OF_IMAGES, PixelNames, PixelProduct, pixel_kernel
-from tilewright.kernels.scalar.rounds import COLUMNS, Blocks, Core, best_core, blocks_in_order, sorted_blocks
-from tilewright.kernels.scalar.vector_product import MOST_ROWS
+from tilewright.kernels.scalar.rounds import COLUMNS, Blocks, Core, blocks_in_order, sorted_blocks
 from tilewright.operators.nest import blocks, whole
 
 TWO, FOUR, SIX = 2, 4, 6
@@ -82,10 +82,10 @@ def packed(product: PixelProduct, graph: Graph) -> tuple[KernelChoice, ...]:
     if group_outputs < COLUMNS or product.finish.any_values:
         return ()
     weights = product.weights.reshape(groups, group_outputs, window * group_inputs)
-    core = best_core(weights)
+    core = Core.WIDE if is_wide(weights) else core_of_network(graph)
     in_order = sorted_blocks(weights, core)
     has_all = core is not Core.WIDE and product.finish.rule in INLINED
-    is_small = has_all and _most_taps(graph) <= _MOST_TAPS_OF_SIX
+    is_small = has_all and most_taps(graph) <= _MOST_TAPS_OF_SIX
     found = [_choice(product, pixels, in_order, "_sorted") for pixels in ((SIX, FOUR) if is_small else (FOUR,))]
     if is_small:
         found.append(_with_four(found[0]))
@@ -105,20 +105,6 @@ def _with_four(six: KernelChoice) -> KernelChoice:
     pack, products = (name.replace(f"_{SIX}", f"_{FOUR}") for name in (given.pack, given.products))
     name = six.called.replace(f"conv_packed_{SIX}_", f"conv_packed_{SIX}_{FOUR}_")
     return replace(six, called=name, attributes=replace(given, few_pack=pack, few_products=products), in_groups=True)
-
-
-def _most_taps(graph: Graph) -> int:
-    """The most taps of a channel of all convolutions, and of products of more rows than vectors have."""
-    shapes = (graph.tensor(node.inputs[1]).shape for node in graph.nodes if node.operator == "Conv")
-    products = (graph.tensor(node.inputs[0]) for node in graph.nodes if _has_rows(node, graph))
-    return max((*(prod(shape[1:]) for shape in shapes), *(x.shape[-1] for x in products)), default=0)
-
-
-def _has_rows(node: Node, graph: Graph) -> bool:
-    """Whether a node is a product of more than two rows with a constant matrix."""
-    if node.operator != "MatMul" or graph.tensor(node.inputs[1]).data is None:
-        return False
-    return prod(graph.tensor(node.outputs[0]).shape[:-1]) > MOST_ROWS
 
 
 def _choice(product: PixelProduct, pixels: int, found: Blocks, name: str) -> KernelChoice:

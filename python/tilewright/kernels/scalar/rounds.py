@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from tilewright.graph import Array
-from tilewright.kernels.integer import is_wide
 
 COLUMNS = 2
 """Channels of a block."""
@@ -56,6 +55,7 @@ class Core(Enum):
     """
 
     TO4 = "to4"
+    TO8 = "to8"
     TO16 = "to16"
     WIDE = "wide"
 
@@ -77,6 +77,7 @@ class Core(Enum):
 
 _ROUNDS = {
     Core.TO4: ((2,), (3, 3), (4, 4)),
+    Core.TO8: ((2,), (4,), (8,)),
     Core.TO16: ((4,), (8,), (16,)),
     Core.WIDE: ((2,), (3, 3), (4, 4)),
 }
@@ -119,12 +120,11 @@ class Blocks:
         return np.concatenate([np.ascontiguousarray(head).view(dtype), taps.astype(dtype)], axis=2)
 
 
-def best_core(weights: Array) -> Core:
-    """The core whose loops take the fewest instructions for weights int64[groups, channels, taps] of at most 9 bits."""
-    if is_wide(weights):
-        return Core.WIDE
-    flat = weights.reshape(-1, 1, weights.shape[2])
-    return min((Core.TO4, Core.TO16), key=lambda core: float(_counted(flat, core, 1)[1].sum()))
+def core_cycles(weights: Array, core: Core) -> float:
+    """Instructions that the loops of a core take for weights int64[channels, taps] of at most 8 bits."""
+    blocks = sorted_blocks(weights[None], core)
+    each = _TAP_CYCLES * weights.shape[1] + _RUN_CYCLES * blocks.runs + _ROUND_CYCLES * blocks.turns
+    return float(each * blocks.order.shape[1])
 
 
 def sorted_blocks(weights: Array, core: Core) -> Blocks:

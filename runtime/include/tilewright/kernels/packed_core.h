@@ -141,8 +141,11 @@ TILEWRIGHT_INLINE void tilewright_packed_core(const struct tilewright_packed *jo
     TILEWRIGHT_PACKED_CORE(name, 2, to4, words, rule)                                              \
     TILEWRIGHT_PACKED_CORE(name, 4, to4, words, rule)                                              \
     TILEWRIGHT_PACKED_CORE(name, 6, to4, words, rule)                                              \
+    TILEWRIGHT_PACKED_CORE(name, 2, to8, words, rule)                                              \
     TILEWRIGHT_PACKED_CORE(name, 2, to16, words, rule)                                             \
+    TILEWRIGHT_PACKED_CORE(name, 4, to8, words, rule)                                              \
     TILEWRIGHT_PACKED_CORE(name, 4, to16, words, rule)                                             \
+    TILEWRIGHT_PACKED_CORE(name, 6, to8, words, rule)                                              \
     TILEWRIGHT_PACKED_CORE(name, 6, to16, words, rule)                                             \
     TILEWRIGHT_PACKED_CORE(name, 4, wide, words, rule)
 

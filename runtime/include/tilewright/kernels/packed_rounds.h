@@ -27,6 +27,7 @@ struct tilewright_packed_rounds {
 };
 
 static const struct tilewright_packed_rounds tilewright_packed_to4 = {2, 33, 44, 1},
+                                             tilewright_packed_to8 = {2, 4, 8, 1},
                                              tilewright_packed_to16 = {4, 8, 16, 1},
                                              tilewright_packed_wide = {2, 33, 44, 2};
 
