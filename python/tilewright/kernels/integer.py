@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.graph import Array, DType, Graph, Node
+from tilewright.graph import Array, DType, Graph, Node, Tensor
 from tilewright.kernels.c_structs import CStruct
 from tilewright.kernels.kernel import (
     MAX_RANK,
@@ -18,6 +18,7 @@ from tilewright.kernels.kernel import (
     TensorOperand,
     TileSteps,
 )
+from tilewright.operators.matmul import MatMulAttributes
 from tilewright.operators.nest import AxisMap, Nest, along, blocks, whole
 
 BLOCK = 4
@@ -58,6 +59,14 @@ def largest_sums(weights: Array, bias: Array, dtype: DType, zero_point: int) -> 
     # A partial sum in C may exceed the result; no kernel takes sums beyond 32 bits.
     largest: Array = np.where(partial > (1 << 31) - 1, partial, np.maximum(top, bottom))
     return largest
+
+
+def columns_of(b: Tensor, given: MatMulAttributes) -> Array:
+    """The constant second operand of MatMul, zero point removed, as int64[n, k]; its axes but the last two are 1."""
+    assert b.data is not None
+    matrix = b.data.reshape(b.shape[-2:]).astype(np.int64)
+    columns: Array = (matrix if given.transpose_b else matrix.T) - np.reshape(given.b_zero_point, (-1, 1))
+    return columns
 
 
 def is_wide(weights: Array) -> bool:

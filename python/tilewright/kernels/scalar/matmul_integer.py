@@ -21,6 +21,7 @@ from tilewright.kernels.integer import (
     EIGHT_BIT,
     as_signed,
     block_sums_bytes,
+    columns_of,
     constant_bias,
     largest_sums,
     magnitude,
@@ -100,13 +101,7 @@ class Product:
     @property
     def matrix(self) -> Array | None:
         """b as int64[n, k], zero point removed, if b is a constant that all batches share; else None."""
-        data = self.b.data
-        if data is None or not self.has_matrix:
-            return None
-        matrix = data.reshape(data.shape[-2:]).astype(np.int64)
-        columns = matrix if self.node.given(MatMulAttributes).transpose_b else matrix.T
-        weights: Array = columns - self.b_zero_points.reshape(-1, 1)
-        return weights
+        return columns_of(self.b, self.node.given(MatMulAttributes)) if self.has_matrix else None
 
     @property
     def views(self) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -12,8 +12,9 @@ from math import prod
 import numpy as np
 
 from tilewright.graph import Array, Graph, Node
-from tilewright.kernels.integer import EIGHT_BIT, is_wide
+from tilewright.kernels.integer import EIGHT_BIT, columns_of, is_wide
 from tilewright.kernels.scalar.rounds import Core, core_cycles
+from tilewright.kernels.scalar.spatial_integer import conv_weights
 from tilewright.kernels.scalar.vector_product import MOST_ROWS
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.matmul import MatMulAttributes
@@ -68,19 +69,16 @@ def _weights_of(node: Node, graph: Graph) -> Array | None:
     w, given = graph.tensor(node.inputs[1]), node.given(ConvAttributes)
     if w.data is None or w.dtype not in EIGHT_BIT or w.shape[1] == 1 < given.group:
         return None
-    zero_points = np.asarray(given.w_zero_point, np.int64).reshape(-1, *(1,) * (w.data.ndim - 1))
-    weights: Array = np.moveaxis(w.data - zero_points, 1, -1).reshape(w.shape[0], -1)
+    weights: Array = np.moveaxis(conv_weights(w, given), 1, -1).reshape(w.shape[0], -1)
     return weights
 
 
 def _matrix(node: Node, graph: Graph) -> Array | None:
     """The constant matrix of a product as ``_weights_of`` gives it."""
-    b, given = graph.tensor(node.inputs[1]), node.given(MatMulAttributes)
-    if b.data is None or b.dtype not in EIGHT_BIT or prod(b.shape[:-2]) != 1:
+    b = graph.tensor(node.inputs[1])
+    if b.dtype not in EIGHT_BIT or prod(b.shape[:-2]) != 1:
         return None
-    matrix = b.data.reshape(b.shape[-2:]).astype(np.int64)
-    weights: Array = (matrix if given.transpose_b else matrix.T) - np.reshape(given.b_zero_point, (-1, 1))
-    return weights
+    return columns_of(b, node.given(MatMulAttributes))
 
 
 def _has_rows(node: Node, graph: Graph) -> bool:

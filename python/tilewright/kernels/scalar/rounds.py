@@ -92,6 +92,7 @@ class Blocks:
         rounds: int64[groups, blocks, 3], how often each loop goes round, in units.
         unit: rounds of a loop that are counted as one.
         runs, turns: the mean numbers of runs and of rounds of a block.
+        cycles: instructions of the loops of all blocks.
     """
 
     core: Core
@@ -100,6 +101,7 @@ class Blocks:
     unit: int
     runs: float
     turns: float
+    cycles: float
 
     def packed(self, weights: Array) -> Array:
         """int8[groups, blocks, 5 + 2 * taps], of ``Core.WIDE`` int16[groups, blocks, 3 + 2 * taps].
@@ -122,9 +124,7 @@ class Blocks:
 
 def core_cycles(weights: Array, core: Core) -> float:
     """Instructions that the loops of a core take for weights int64[channels, taps] of at most 8 bits."""
-    blocks = sorted_blocks(weights[None], core)
-    each = _TAP_CYCLES * weights.shape[1] + _RUN_CYCLES * blocks.runs + _ROUND_CYCLES * blocks.turns
-    return float(each * blocks.order.shape[1])
+    return sorted_blocks(weights[None], core).cycles
 
 
 def sorted_blocks(weights: Array, core: Core) -> Blocks:
@@ -148,16 +148,17 @@ def _blocks(weights: Array, core: Core, order: Array) -> Blocks:
     order = order.reshape(groups, -1, COLUMNS)
     flat = np.stack([weights[group, order[group]] for group in range(groups)]).reshape(-1, COLUMNS, taps)
     unit = 1
-    rounds, _ = _counted(flat, core, unit)
+    rounds, cycles = _counted(flat, core, unit)
     while rounds.max(initial=0) > _MOST_ROUNDS:
         unit *= 2
-        rounds, _ = _counted(flat, core, unit)
+        rounds, cycles = _counted(flat, core, unit)
     lengths = np.array([sum(runs) for runs in core.rounds])
     counts = np.array([len(runs) for runs in core.rounds])
     rest = taps - (rounds * lengths * unit).sum(axis=1)
     runs = (rounds * counts * unit).sum(axis=1) + rest
     turns = (rounds * unit).sum(axis=1) + rest
-    return Blocks(core, order, rounds.reshape(groups, -1, LOOPS), unit, float(runs.mean()), float(turns.mean()))
+    means = float(runs.mean()), float(turns.mean())
+    return Blocks(core, order, rounds.reshape(groups, -1, LOOPS), unit, *means, float(cycles.sum(dtype=np.float64)))
 
 
 def _counted(weights: Array, core: Core, unit: int) -> tuple[Array, Array]:

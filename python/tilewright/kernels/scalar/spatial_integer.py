@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 
 from tilewright.base.lazy_dataclass import dataclass
-from tilewright.graph import Array, DType, Graph, Node
+from tilewright.graph import Array, DType, Graph, Node, Tensor
 from tilewright.kernels.c_structs import CStruct, Int32
 from tilewright.kernels.integer import EIGHT_BIT, as_signed, constant_bias, largest_sums, steps_product
 from tilewright.kernels.kernel import ConstantOperand, TensorOperand, TileSteps
@@ -16,6 +16,7 @@ from tilewright.kernels.scalar.compact import compact
 from tilewright.kernels.scalar.geometry import PLANE, PlaneWindows, is_plane, plane_view, plane_windows
 from tilewright.operators.conv import ConvAttributes
 from tilewright.operators.conv import nest as nest_of
+from tilewright.operators.epilogue import along_axis
 from tilewright.operators.nest import Nest, along, whole
 from tilewright.operators.spatial import Windows
 
@@ -96,8 +97,7 @@ def integer_conv(node: Node, graph: Graph, *, as_stored: bool = False) -> Intege
     if x.dtype not in EIGHT_BIT or w.data is None or w.dtype not in EIGHT_BIT:
         return None
     given = node.given(ConvAttributes)
-    zero_points = np.asarray(given.w_zero_point, np.int64).reshape(-1, *(1,) * (w.data.ndim - 1))
-    weights = w.data.astype(np.int64) - zero_points
+    weights = conv_weights(w, given)
     channels, flat = w.shape[0], weights.reshape(w.shape[0], -1)
     bias = constant_bias(node, graph, channels)
     if bias is None or not is_plane(given):
@@ -120,6 +120,13 @@ def integer_conv(node: Node, graph: Graph, *, as_stored: bool = False) -> Intege
         compact(finish, largest),
         given.lifted(PLANE),
     )
+
+
+def conv_weights(w: Tensor, given: ConvAttributes) -> Array:
+    """The constant weights of a convolution as int64 of their own shape, zero point removed."""
+    assert w.data is not None
+    weights: Array = w.data.astype(np.int64) - along_axis(given.w_zero_point, np.int64, w.data.ndim, 0)
+    return weights
 
 
 def padded_extents(nest: Nest, windows: PlaneWindows, steps: TileSteps) -> tuple[int, int]:
