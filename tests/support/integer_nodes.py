@@ -22,6 +22,7 @@ from tilewright.graph import (
 )
 from tilewright.kernels.kernel import KernelChoice
 from tilewright.kernels.registry import choices
+from tilewright.kernels.scalar.conv_packed import CORE_SOURCES
 from tilewright.operators.nest import Iteration
 from tilewright.plan import Core
 
@@ -40,12 +41,7 @@ SOURCES = (
     "conv_halves_block.c",
     "depthwise_halves.c",
     "conv_packed.c",
-    "packed_any.c",
-    "packed_away.c",
-    "packed_folded.c",
-    "packed_high.c",
-    "packed_layer.c",
-    "packed_twice.c",
+    *CORE_SOURCES,
     "depthwise_beside.c",
     "depthwise_integer.c",
     "depthwise_slide.c",

@@ -15,10 +15,10 @@ from support.objects import ROOT
 from tilewright.graph import Array
 from tilewright.kernels.integer import BLOCK
 from tilewright.kernels.requantization import Rule
+from tilewright.kernels.scalar.conv_packed import CORE_SOURCES
 from tilewright.kernels.scalar.packed import INLINED
 from tilewright.kernels.scalar.rounds import Core, sorted_blocks
 
-SOURCES = ("packed_any", "packed_away", "packed_folded", "packed_high", "packed_layer", "packed_twice")
 MOST_PIXELS = 6
 ROW_WORDS = {Rule.FOLDED: 2, Rule.LAYER: 2}
 CHANNELS, TAPS = 7, 45
@@ -45,7 +45,7 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ctypes.CDLL
 
 
 def library(option: str, folder: Path) -> ctypes.CDLL:
-    files = [str(ROOT / "runtime" / "kernels" / f"{name}.c") for name in SOURCES]
+    files = [str(ROOT / "runtime" / "kernels" / name) for name in CORE_SOURCES]
     made = folder / f"packed{option}.so"
     include = f"-I{ROOT / 'runtime' / 'include'}"
     subprocess.run(["gcc", *WARNINGS, option, "-fPIC", "-shared", include, *files, "-o", str(made)], check=True)

@@ -119,7 +119,7 @@ def _choice(product: PixelProduct, pixels: int, found: Blocks, name: str) -> Ker
     return KernelChoice(
         kernel=_kernel(pixels, found.runs, found.turns, names),
         called=f"{PREFIX}conv_packed_{pixels}_{core}{name}_{finish.rule.value}",
-        sources=("conv_packed.c", _core_source(finish.rule), "integer_finish.c"),
+        sources=("conv_packed.c", _core_source(finish.rule, found.core), "integer_finish.c"),
         nest=product.nest,
         reads=(
             product.x,
@@ -154,9 +154,11 @@ def _choice(product: PixelProduct, pixels: int, found: Blocks, name: str) -> Ker
     )
 
 
-def _core_source(rule: Rule) -> str:
-    """The C file of the cores that finish by a rule."""
-    return f"packed_{rule.value if rule in INLINED else 'any'}.c"
+def _core_source(rule: Rule, core: Core) -> str:
+    """The C file of a core that finishes by a rule."""
+    if rule not in INLINED:
+        return "packed_any.c"
+    return "packed_wide.c" if core is Core.WIDE else f"packed_{rule.value}_{core.value}.c"
 
 
 def _packings(product: PixelProduct, found: Blocks) -> tuple[Packing, Packing]:
@@ -228,6 +230,9 @@ def _kernel(pixels: int, runs: float, turns: float, names: PixelNames) -> Kernel
 CORES = tuple(core.value for core in Core)
 """The ends of the names of C cores."""
 
+CORE_SOURCES = tuple(dict.fromkeys(_core_source(rule, core) for rule in Rule for core in Core))
+"""The C files of all cores."""
+
 _STACK_BYTES = {
     "exact": 544,
     "even": 560,
@@ -261,6 +266,6 @@ DECLARATION = Declaration(
     },
     gcc_options={
         "conv_packed.c": ("-Os", "-fno-tree-scev-cprop"),
-        **dict.fromkeys(map(_core_source, Rule), ("-fno-ssa-phiopt", "-fno-tree-reassoc", "-fno-tree-scev-cprop")),
+        **dict.fromkeys(CORE_SOURCES, ("-fno-ssa-phiopt", "-fno-tree-reassoc", "-fno-tree-scev-cprop")),
     },
 )

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cores of packed convolutions: one 32-bit multiplication gives the products of two pixels.
- * Each rule has its cores in a file of its own, so that a firmware compiles those that it needs.
+ * Each rule has its cores with one set of rounds in a file of its own, so that a firmware compiles
+ * those that it needs.
  * Only for kernels. */
 #ifndef TILEWRIGHT_KERNELS_PACKED_CORE_H
 #define TILEWRIGHT_KERNELS_PACKED_CORE_H
@@ -136,18 +137,12 @@ TILEWRIGHT_INLINE void tilewright_packed_core(const struct tilewright_packed *jo
         tilewright_packed_core(job, pixels / 2, tilewright_packed_##set, words, rule);             \
     }
 
-/* All of a rule. */
-#define TILEWRIGHT_PACKED_CORES(name, words, rule)                                                 \
-    TILEWRIGHT_PACKED_CORE(name, 2, to4, words, rule)                                              \
-    TILEWRIGHT_PACKED_CORE(name, 4, to4, words, rule)                                              \
-    TILEWRIGHT_PACKED_CORE(name, 6, to4, words, rule)                                              \
-    TILEWRIGHT_PACKED_CORE(name, 2, to8, words, rule)                                              \
-    TILEWRIGHT_PACKED_CORE(name, 2, to16, words, rule)                                             \
-    TILEWRIGHT_PACKED_CORE(name, 4, to8, words, rule)                                              \
-    TILEWRIGHT_PACKED_CORE(name, 4, to16, words, rule)                                             \
-    TILEWRIGHT_PACKED_CORE(name, 6, to8, words, rule)                                              \
-    TILEWRIGHT_PACKED_CORE(name, 6, to16, words, rule)                                             \
-    TILEWRIGHT_PACKED_CORE(name, 4, wide, words, rule)
+/* The cores of a rule with one set of rounds. A file has those of one set, since a network takes
+ * one: each core takes the compiler as long as a small kernel does. */
+#define TILEWRIGHT_PACKED_CORES(name, set, words, rule)                                            \
+    TILEWRIGHT_PACKED_CORE(name, 2, set, words, rule)                                              \
+    TILEWRIGHT_PACKED_CORE(name, 4, set, words, rule)                                              \
+    TILEWRIGHT_PACKED_CORE(name, 6, set, words, rule)
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cores of packed convolutions with runs of four, eight and sixteen taps that finish by rule
+ * AWAY. */
+#include "tilewright/kernels/packed_core.h"
+
+TILEWRIGHT_PACKED_CORES(away, to16, TILEWRIGHT_WORDS_AWAY, TILEWRIGHT_RULE_AWAY)

@@ -1,5 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* The cores of packed convolutions that finish by rule HIGH. */
-#include "tilewright/kernels/packed_core.h"
-
-TILEWRIGHT_PACKED_CORES(high, TILEWRIGHT_WORDS_HIGH, TILEWRIGHT_RULE_HIGH)

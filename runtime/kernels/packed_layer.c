@@ -1,5 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* The cores of packed convolutions that finish by rule LAYER. */
-#include "tilewright/kernels/packed_core.h"
-
-TILEWRIGHT_PACKED_CORES(layer, TILEWRIGHT_WORDS_LAYER, TILEWRIGHT_RULE_LAYER)

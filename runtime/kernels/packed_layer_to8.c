@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cores of packed convolutions with runs of two, four and eight taps that finish by rule LAYER.
+ */
+#include "tilewright/kernels/packed_core.h"
+
+TILEWRIGHT_PACKED_CORES(layer, to8, TILEWRIGHT_WORDS_LAYER, TILEWRIGHT_RULE_LAYER)

@@ -1,5 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* The cores of packed convolutions that finish by rule TWICE. */
-#include "tilewright/kernels/packed_core.h"
-
-TILEWRIGHT_PACKED_CORES(twice, TILEWRIGHT_WORDS_TWICE, TILEWRIGHT_RULE_TWICE)
