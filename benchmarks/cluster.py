@@ -36,6 +36,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster_networks import ASKED_FOR, IN_EXTERNAL_RAM, JUDGED, NETWORKS, SIZES
+from corpus_parser import corpus_parser
 from micro_floats import FLOATS
 from micro_lite import LITE, write_lite
 from micro_models import MODELS, write_models
@@ -105,15 +106,10 @@ class Case:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = corpus_parser(
+        __doc__, only="networks whose folder has this text, for overlap, networks and layers", build=True
+    )
     parser.add_argument("what", choices=["calibrate", "predict", "overlap", "networks", "layers"])
-    parser.add_argument("--corpus", type=Path, required=True, help="folder with deeploy/Models")
-    parser.add_argument(
-        "--build", type=Path, help="build folder of the firmwares, which is kept; a temporary one if absent"
-    )
-    parser.add_argument(
-        "--only", default="", help="for overlap, networks and layers: take only networks whose folder has this text"
-    )
     others = parser.add_mutually_exclusive_group()
     others.add_argument("--further", action="store_true", help="for layers: other networks than those that are judged")
     others.add_argument("--floats", action="store_true", help="for layers: networks of float32")

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import resource
 import shutil
@@ -33,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from corpus_parser import corpus_parser
 from link_map import code_bytes
 from tilewright.base.errors import TilewrightError
 from tilewright.graph import DType, Graph
@@ -130,16 +130,14 @@ def main() -> int:
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Runs every network of a corpus in QEMU and says what it costs.")
-    corpus = os.environ.get("TILEWRIGHT_CORPUS")
-    parser.add_argument("--corpus", type=Path, default=corpus, required=corpus is None, help="folder of networks")
-    parser.add_argument("--only", default="", help="networks with this text in their path")
-    parser.add_argument("--build", type=Path, help="build folder, which is kept; a temporary one if absent")
+    parser = corpus_parser(
+        "Runs every network of a corpus in QEMU and says what it costs.",
+        only="networks with this text in their path",
+        build=True,
+        markdown=True,
+    )
     parser.add_argument("--json", type=Path, help="also write the results to this file, as JSON")
-    parser.add_argument("--markdown", type=Path, help="also write the table to this file, as a Markdown page")
-    arguments = parser.parse_args()
-    arguments.corpus = Path(arguments.corpus)
-    return arguments
+    return parser.parse_args()
 
 
 def find_networks(corpus: Path, only: str) -> list[Network]:

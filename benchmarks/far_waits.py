@@ -10,7 +10,6 @@ RAM take longer than kernels. The exit status is 1 if a layer waits longer. Need
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from typing import Any
 import cluster
 import numpy as np
 from cluster_networks import IN_EXTERNAL_RAM
+from corpus_parser import corpus_parser
 from tilewright.plan import Layer, Link, Plan
 from tilewright.plan.copies import line_cycles
 from tilewright.plan.json import loads
@@ -43,10 +43,7 @@ class Copies:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpus", type=Path, required=True, help="folder with the networks")
-    parser.add_argument("--build", type=Path, help="build folder, which is kept; a temporary one if absent")
-    parsed = parser.parse_args()
+    parsed = corpus_parser(__doc__, build=True).parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         build = parsed.build or Path(temporary)
         build.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,6 @@ here the stub after a minute. silent: the run returned OK and an output differs;
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 import tempfile
@@ -24,6 +23,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
+
+from corpus_parser import corpus_parser
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
@@ -290,8 +291,7 @@ def rows(name: str, options: str, found: dict[str, Counter[str]]) -> Iterator[st
 
 def main() -> int:
     """Print the table; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--corpus", type=Path, required=True)
+    parser = corpus_parser(__doc__.splitlines()[0], only="programs whose name has this text", markdown=True)
     parser.add_argument(
         "--flips",
         type=int,
@@ -299,8 +299,6 @@ def main() -> int:
         help="number of flips in each place (constants, pool, tables, loop state) of each program",
     )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default="", help="only programs whose name has this text")
-    parser.add_argument("--markdown", type=Path)
     given = parser.parse_args()
     models = {"digits": EXAMPLE, "kws_int8": given.corpus / "onnx" / "kws_int8" / "network.onnx"}
     head = ["| network | options | place | flips | caught | " + " | ".join(WAYS) + " |", "|" + "---|" * 12]

@@ -13,7 +13,6 @@ status 1 if a limit below is missed.
 
 from __future__ import annotations
 
-import argparse
 import compileall
 import json
 import math
@@ -28,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 import tilewright
+from corpus_parser import corpus_parser
 from onnx import TensorProto, helper, numpy_helper
 
 NETWORKS = {"KeywordSpotting": 0.5, "ImageClassification": 3.0, "AnomalyDetection": 3.0}
@@ -70,8 +70,7 @@ class Row:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--corpus", type=Path, required=True)
+    parser = corpus_parser(__doc__)
     parser.add_argument(
         "--no-growth",
         action="store_true",

@@ -11,9 +11,7 @@ their ratio to layer by layer, as measured and as predicted. Exit status 1 if ou
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import re
 import subprocess
 import sys
@@ -25,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from corpus_parser import corpus_parser
 from road import TOOLCHAIN, tilewright, written_bytes
 
 HERE = Path(__file__).resolve().parent
@@ -66,7 +65,10 @@ class Measured:
 
 
 def main() -> int:
-    arguments = parse_arguments("What groups of layers cost and save.", "networks whose name has this text")
+    parser = corpus_parser(
+        "What groups of layers cost and save.", only="networks whose name has this text", build=True, markdown=True
+    )
+    arguments = parser.parse_args()
     names = [name for name in NETWORKS if arguments.only in name and (arguments.corpus / "onnx" / name).is_dir()]
     with tempfile.TemporaryDirectory() as folder:
         build = arguments.build.resolve() if arguments.build else Path(folder)
@@ -80,19 +82,6 @@ def main() -> int:
     if arguments.markdown:
         arguments.markdown.write_text(text, encoding="utf-8")
     return int(not all(item.passed for ways in found.values() for item in ways.values()))
-
-
-def parse_arguments(description: str, chosen: str) -> argparse.Namespace:
-    """The arguments of a benchmark that writes a table; ``chosen`` says what ``--only`` takes."""
-    parser = argparse.ArgumentParser(description=description)
-    corpus = os.environ.get("TILEWRIGHT_CORPUS")
-    parser.add_argument("--corpus", type=Path, default=corpus, required=corpus is None, help="folder of networks")
-    parser.add_argument("--only", default="", help=f"take only {chosen}")
-    parser.add_argument("--build", type=Path, help="build folder, which is kept; a temporary one if absent")
-    parser.add_argument("--markdown", type=Path, help="also write the table to this file, as Markdown")
-    arguments = parser.parse_args()
-    arguments.corpus = Path(arguments.corpus)
-    return arguments
 
 
 def ways_of(name: str) -> dict[str, str]:

@@ -8,14 +8,13 @@ plan fits. The last error names the layer and its largest buffer. sweep.py runs 
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import corpus
+from corpus_parser import corpus_parser
 from sweep_network import LEAST, NEEDED, POOL
 from tilewright.base.errors import ExitStatus, TilewrightError
 from tilewright.base.outputs import write_file
@@ -49,10 +48,8 @@ def short(buffer: str) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpus", type=Path, required=True)
+    parser = corpus_parser(__doc__, markdown=True)
     parser.add_argument("--network", action="append", default=[], help="only those with this text; may be repeated")
-    parser.add_argument("--markdown", type=Path, help="write the table to this file")
     arguments = parser.parse_args()
     found = [
         network

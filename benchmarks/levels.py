@@ -15,7 +15,6 @@ product is the same.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
@@ -25,6 +24,7 @@ from pathlib import Path
 
 import corpus
 import numpy as np
+from corpus_parser import corpus_parser
 from least_of_both import Rooms, least_beside
 from least_traffic import least_bytes
 from sweep_network import product_sha256
@@ -98,15 +98,12 @@ class Row:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpus", type=Path, required=True)
-    parser.add_argument("--only", default="", help="networks with this text in their path")
+    parser = corpus_parser(__doc__, only="networks with this text in their path", markdown=True)
     parser.add_argument("--sizes", action="append", help=f"bytes of l2 and of l1; {', '.join(SIZES)} if absent")
     parser.add_argument("--results", type=Path, help="keep rows in this file, and take known rows from it")
     parser.add_argument(
         "--known", action="store_true", help="measure nothing: show the rows that the file of --results has"
     )
-    parser.add_argument("--markdown", type=Path, help="write the table to this file")
     parser.add_argument("--run", type=Path, help="build the plans in this folder and run them in QEMU")
     arguments = parser.parse_args()
     networks = find_networks(arguments.corpus.resolve(), arguments.only)

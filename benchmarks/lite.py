@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from corpus_parser import corpus_parser
 from link_map import code_bytes
 from tilewright.base.errors import TilewrightError
 from tilewright.options import build_options
@@ -95,21 +95,19 @@ def main() -> int:
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Compares the .tflite models of a corpus with their stored outputs.")
-    corpus = os.environ.get("TILEWRIGHT_CORPUS")
-    parser.add_argument("--corpus", type=Path, default=corpus, required=corpus is None, help="folder of networks")
-    parser.add_argument("--only", default="", help="only models with this text in their name")
+    parser = corpus_parser(
+        "Compares the .tflite models of a corpus with their stored outputs.",
+        only="models with this text in their name",
+        build=True,
+        markdown=True,
+    )
     parser.add_argument(
         "--fresh",
         type=int,
         default=3,
         help="of models with a state: the number of vectors that are run right after a reset",
     )
-    parser.add_argument("--build", type=Path, help="build folder, which is kept; a temporary one if absent")
-    parser.add_argument("--markdown", type=Path, help="also write the table to this file, as a Markdown page")
-    arguments = parser.parse_args()
-    arguments.corpus = Path(arguments.corpus)
-    return arguments
+    return parser.parse_args()
 
 
 def find_models(corpus: Path, only: str) -> tuple[list[Model], dict[str, str]]:

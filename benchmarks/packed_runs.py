@@ -11,14 +11,13 @@ and in the bound what it takes to find the next run, too.
 
 from __future__ import annotations
 
-import argparse
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from corpus_parser import corpus_parser
 from tilewright.kernels.kernel import ConstantOperand, KernelChoice, packed_array
-from tilewright.kernels.scalar.conv_packed import ConvPacked
+from tilewright.kernels.scalar.conv_packed import ConvPacked, product_cycles
 from tilewright.kernels.scalar.rounds import COLUMNS, HEAD, Core
 from tilewright.options import CompileOptions
 from tilewright.pipeline import imported_graph, sized_platform
@@ -41,8 +40,7 @@ class Products:
 
     def per_mac(self, runs: float) -> float:
         """Instructions of taps and runs for a multiply-accumulate."""
-        words = self.pixels / 2
-        return ((COLUMNS + 5 * words) * self.taps + 6 * words * runs) / (COLUMNS * self.pixels * self.taps)
+        return product_cycles(self.pixels, self.taps, runs) / (COLUMNS * self.pixels * self.taps)
 
 
 def products_of(name: str, choice: KernelChoice) -> Products:
@@ -74,12 +72,10 @@ def network(model: Path) -> list[Products]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="What packed products take, and the least for any order of taps.")
-    corpus = os.environ.get("TILEWRIGHT_CORPUS")
-    parser.add_argument("--corpus", type=Path, default=corpus, required=corpus is None, help="folder of networks")
+    parser = corpus_parser("What packed products take, and the least for any order of taps.")
     parser.add_argument("--only", required=True, help="take only networks whose name has this text")
     arguments = parser.parse_args()
-    for folder in sorted(Path(arguments.corpus, "onnx").iterdir()):
+    for folder in sorted((arguments.corpus / "onnx").iterdir()):
         if arguments.only in folder.name:
             print_network(folder.name, network(folder / "network.onnx"))
     return 0

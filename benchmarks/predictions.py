@@ -19,7 +19,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from groups import built, parse_arguments
+from corpus_parser import corpus_parser
+from groups import built
 from road import ARM_TOOLCHAIN, TOOLCHAIN, Row, tilewright
 
 LIMIT = 0.05
@@ -116,10 +117,13 @@ class Measured:
 
 
 def main() -> int:
-    arguments = parse_arguments(
+    parser = corpus_parser(
         "Compares predicted with counted instructions on QEMU's platforms.",
-        "platforms and networks whose name has this text",
+        only="platforms and networks whose name has this text",
+        build=True,
+        markdown=True,
     )
+    arguments = parser.parse_args()
     cases = list(chosen_cases(arguments.corpus.resolve(), arguments.only))
     with tempfile.TemporaryDirectory() as temporary:
         build = arguments.build.resolve() if arguments.build else Path(temporary)

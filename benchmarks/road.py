@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from corpus_parser import corpus_parser
 from link_map import allocators, code_bytes
 
 if sys.version_info >= (3, 11):
@@ -127,18 +127,14 @@ def main() -> int:
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Measures networks against bounds and peers.")
-    corpus = os.environ.get("TILEWRIGHT_CORPUS")
-    parser.add_argument("--corpus", type=Path, default=corpus, required=corpus is None, help="folder of networks")
-    parser.add_argument("--build", type=Path, help="build folder, which is kept; a temporary one if absent")
+    parser = corpus_parser(
+        "Measures networks against bounds and peers.", only="rows whose label has this text", build=True
+    )
     parser.add_argument("--all", action="store_true", help="also the rows that take long")
-    parser.add_argument("--only", default="", help="only rows whose label has this text")
     parser.add_argument(
         "--cores", action="store_true", help="print only the lines for each core, of rows that have goals"
     )
-    arguments = parser.parse_args()
-    arguments.corpus = Path(arguments.corpus)
-    return arguments
+    return parser.parse_args()
 
 
 def read_rows(file: Path, corpus: Path, *, everything: bool) -> list[Row]:

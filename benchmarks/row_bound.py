@@ -11,13 +11,12 @@ counts too.
 
 from __future__ import annotations
 
-import argparse
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from corpus_parser import corpus_parser
 from ortools.graph.python import max_flow
 from tilewright.fusion.streams import Stream, block_bounds, rows_axis, stream_of
 from tilewright.options import CompileOptions, Groups
@@ -123,13 +122,11 @@ def _needed(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="The fewest bytes in which a network can run row by row.")
-    corpus = os.environ.get("TILEWRIGHT_CORPUS")
-    parser.add_argument("--corpus", type=Path, default=corpus, required=corpus is None, help="folder of networks")
+    parser = corpus_parser("The fewest bytes in which a network can run row by row.")
     parser.add_argument("--only", required=True, help="take only networks whose name has this text")
     parser.add_argument("--placed", action="store_true", help="also count the rows of inputs")
     arguments = parser.parse_args()
-    for folder in sorted(Path(arguments.corpus, "onnx").iterdir()):
+    for folder in sorted((arguments.corpus / "onnx").iterdir()):
         if arguments.only in folder.name:
             prepared = prepared_of(folder / "network.onnx", placed=arguments.placed)
             found, tensor = bound(rows_of(prepared, placed=arguments.placed))

@@ -8,15 +8,14 @@ with the output of the whole window at the position of the frame. Exit status 1 
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import re
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
+from corpus_parser import corpus_parser
 from groups import built, platform_of, tolerance
 from road import tilewright, written_bytes
 
@@ -26,14 +25,10 @@ ROWS = (1, 4, 16)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="What a window that slides costs.")
-    corpus = os.environ.get("TILEWRIGHT_CORPUS")
-    parser.add_argument("--corpus", type=Path, default=corpus, required=corpus is None, help="folder of networks")
-    parser.add_argument("--build", type=Path, help="build folder, which is kept; a temporary one if absent")
-    arguments = parser.parse_args()
+    arguments = corpus_parser("What a window that slides costs.", build=True).parse_args()
     with tempfile.TemporaryDirectory() as folder:
         build = (arguments.build or Path(folder)).resolve()
-        return measured(Path(arguments.corpus) / "onnx" / NETWORK, build)
+        return measured(arguments.corpus / "onnx" / NETWORK, build)
 
 
 def measured(network: Path, build: Path) -> int:

@@ -18,7 +18,6 @@ goes on where it was, as long as the product is the same. Tables are printed net
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
@@ -28,6 +27,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 import corpus
+from corpus_parser import corpus_parser
 from sweep_network import CLOSE, Network, measured, product_sha256
 from tilewright.base.outputs import write_file
 
@@ -39,8 +39,7 @@ Written by `sweep.py`: with asynchronous links, from those that a plan takes of 
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--corpus", type=Path, required=True)
+    parser = corpus_parser(__doc__, markdown=True)
     parser.add_argument(
         "--steps", type=int, default=5, help="number of sizes of l1, from plenty to the least that works"
     )
@@ -49,7 +48,6 @@ def main() -> int:
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="number of networks that run at one time")
     parser.add_argument("--results", type=Path, help="keep results in this file, and take known results from it")
-    parser.add_argument("--markdown", type=Path, help="write the table to this file")
     arguments = parser.parse_args()
     models = [
         model

@@ -200,13 +200,19 @@ class _Cycles:
     def _pixels(self, given: ConvPacked, pixels: int, channels: int) -> float:
         """Instructions for some pixels that are computed together."""
         count = pixels // _PAIR
-        block = (2.0 + 5.0 * count) * given.taps + 6.0 * count * self.runs + 3.0 * self.turns + 60.0 + 20.0 * count
+        block = product_cycles(pixels, given.taps, self.runs) + 3.0 * self.turns + 60.0 + 20.0 * count
         each = -(-channels // COLUMNS) * block + channels * pixels * _output_cycles(given)
         kernel = given.windows.kernel
         gather = 100.0 + 30.0 * pixels + kernel[0] * count * 60.0 + 6.2 * count * given.taps
         if given.group_inputs < _FEW:
             gather += count * (15.0 * prod(kernel) + 7.0 * given.taps)
         return gather + each
+
+
+def product_cycles(pixels: int, taps: int, runs: float) -> float:
+    """Instructions of the taps and runs of two channels for some pixels (RV32IMAC, GCC 12.2, -O2)."""
+    count = pixels // _PAIR
+    return (COLUMNS + 5.0 * count) * taps + 6.0 * count * runs
 
 
 def _output_cycles(given: ConvPacked) -> float:
