@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tilewright.base.errors import not_supported
-from tilewright.graph import Graph, Node, identity_order
+from tilewright.graph import Graph, Node, Tensor, identity_order
 from tilewright.kernels.kernel import ConstantOperand, TensorOperand
 from tilewright.plan import BufferKind
 from tilewright.platform import Platform
@@ -45,28 +45,34 @@ def operand_of(
     work. Raises not_supported if no link joins the home with the kernel's pool.
     """
     if isinstance(item, ConstantOperand):
-        home = constant_home(platform)
-        path = path_to(platform, node, item.role, home, write, int(item.data.dtype.itemsize), level)
-        rank = len(item.data.shape)
-        return TileOperand(
-            name=item.role,
-            write=write,
-            axes=item.axes,
-            extents=tuple(item.data.shape),
-            order=identity_order(rank),
-            view=identity_order(rank),
-            element_bytes=int(item.data.dtype.itemsize),
-            align_bytes=max(item.align_bytes, TILE_ALIGN_BYTES, path.align_bytes),
-            home=home,
-            link=path.link,
-            near=path.near,
-            far_links=path.far_links,
-            dtype=item.data.dtype.name,
-            data=item.data,
-        )
-    tensor = graph.tensor(item.tensor)
-    home = homes[item.tensor]
-    path = path_to(platform, node, item.tensor, home, write, tensor.dtype.size_bytes, level)
+        operand = _constant(item, write, constant_home(platform))
+    else:
+        operand = _tensor(item, graph.tensor(item.tensor), write, homes[item.tensor])
+    return rehomed(operand, node, platform, operand.home, level)
+
+
+def _constant(item: ConstantOperand, write: bool, home: str) -> TileOperand:
+    """A packed constant at its home, without links."""
+    rank = len(item.data.shape)
+    return TileOperand(
+        name=item.role,
+        write=write,
+        axes=item.axes,
+        extents=tuple(item.data.shape),
+        order=identity_order(rank),
+        view=identity_order(rank),
+        element_bytes=int(item.data.dtype.itemsize),
+        align_bytes=max(item.align_bytes, TILE_ALIGN_BYTES),
+        home=home,
+        link=None,
+        near=home,
+        dtype=item.data.dtype.name,
+        data=item.data,
+    )
+
+
+def _tensor(item: TensorOperand, tensor: Tensor, write: bool, home: str) -> TileOperand:
+    """A tensor at its home, without links."""
     return TileOperand(
         name=item.tensor,
         write=write,
@@ -75,11 +81,10 @@ def operand_of(
         order=tensor.order,
         view=item.view,
         element_bytes=tensor.dtype.size_bytes,
-        align_bytes=max(TILE_ALIGN_BYTES, tensor.dtype.size_bytes, path.align_bytes),
+        align_bytes=max(TILE_ALIGN_BYTES, tensor.dtype.size_bytes),
         home=home,
-        link=path.link,
-        near=path.near,
-        far_links=path.far_links,
+        link=None,
+        near=home,
         dtype=tensor.dtype.value,
         tensor=item.tensor,
         data=tensor.data,
