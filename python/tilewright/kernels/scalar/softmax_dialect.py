@@ -141,7 +141,7 @@ def _choice(
     )
 
 
-_TABLE = Kernel("tilewright_softmax_table", SoftmaxDialect, per_element(55.0))
+_TABLE = Kernel("tilewright_softmax_table", SoftmaxDialect, per_element(39.5))
 _POWERS = Kernel("tilewright_softmax_powers", SoftmaxPowers, per_element(_POWERS_CYCLES))
 _ITA_MAX = Kernel("tilewright_ita_max", SoftmaxDialect, per_element(35.0))
 _ITA_PARTIAL_MAX = Kernel("tilewright_ita_partial_max", SoftmaxDialect, per_element(35.0))
