@@ -32,6 +32,9 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
         (("generate", "--model", "m.onnx"), "--output-dir"),
         (("generate", "--output-dir", "x", "--frob"), "--frob"),
         (("generate", "--output-dir", "x", "--platform", "host"), "no model was given"),
+        (("plan", "m.onnx", "--platform", "host", "--model", "m.onnx"), "given twice"),
+        (("verify", "m.onnx", "--model", "m.onnx"), "given twice"),
+        (("generate", "m.onnx", "--output-dir", "x", "--from", "exported"), "beside --from"),
         (("generate", "--output-dir", "x", "--model", "m", "--platform", "hots"), "did you mean 'host'"),
         (("generate", "--output-dir", "x", "--model", "m", "--platform", "host", "--set", "efort=1"), "'effort'"),
         (("report", "no.json"), "no.json"),
@@ -158,6 +161,12 @@ def test_plan_prints_a_summary_or_the_plan(capsys: pytest.CaptureFixture[str]) -
     assert len(out) < 2000
     status, out, _ = run(capsys, *call, "--format", "json")
     assert (status, json.loads(out)["platform"]) == (0, "host")
+
+
+def test_the_model_may_stand_without_its_word(capsys: pytest.CaptureFixture[str]) -> None:
+    with_word = run(capsys, "plan", "--model", str(MODEL), "--platform", "host")
+    assert with_word[0] == 0
+    assert run(capsys, "plan", str(MODEL), "--platform", "host") == with_word
 
 
 def test_a_model_in_the_place_of_a_plan_is_told(capsys: pytest.CaptureFixture[str]) -> None:

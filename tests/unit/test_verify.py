@@ -151,12 +151,6 @@ def test_options_that_the_program_cannot_serve_are_refused(
     assert "error[verify-option]" in capsys.readouterr().err
 
 
-def test_two_models_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = str(network(tmp_path))
-    assert main(["verify", path, "--model", path]) == 2
-    assert "given twice" in capsys.readouterr().err
-
-
 def test_a_compiler_that_is_missing_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

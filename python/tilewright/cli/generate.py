@@ -49,8 +49,7 @@ def _generate(parsed: argparse.Namespace) -> int:
 
 def _generate_from(parsed: argparse.Namespace) -> int:
     """The files of a plan that was exported: neither model nor solver is imported."""
-    given = given_arguments(parsed)
-    if given or parsed.options or parsed.set:
+    if parsed.file or given_arguments(parsed) or parsed.options or parsed.set:
         what = "options of a model are given beside --from, where everything is decided"
         raise bad_input("usage", what, help="give them to tilewright export")
     from tilewright.tools.exported import generated

@@ -17,7 +17,6 @@ def add_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     verify = commands.add_parser(
         "verify", parents=[common], help="compare a model's C with what ONNX Runtime or TensorFlow Lite Micro computes"
     )
-    verify.add_argument("file", nargs="?", metavar="FILE", help="the model file; the same as --model")
     add_options(verify)
     verify.add_argument("--runs", type=int, metavar="N", help=f"runs with random inputs; {_RUNS} by default")
     verify.add_argument("--seed", type=int, metavar="N", help="seed of the random inputs; 0 by default")
@@ -48,10 +47,6 @@ def _verify(parsed: argparse.Namespace) -> int:
     from tilewright.tools.verification import verified
     from tilewright.tools.verification_json import Asked, verification_json
 
-    if parsed.file is not None and parsed.model is not None:
-        raise bad_input("usage", f"the model is given twice: '{parsed.file}' and --model", help="leave one of them out")
-    if parsed.file is not None:
-        parsed.model = parsed.file
     runs, seed = _drawn(parsed)
     for field, value in (("platform", "host"), ("name", "model"), ("static_pools", True)):
         if getattr(parsed, field) is None:
