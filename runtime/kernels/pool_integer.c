@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tilewright/kernels/declarations.h"
 
+#include "tilewright/kernels/byte_taps.h"
 #include "tilewright/kernels/integer_core.h"
-#include "tilewright/kernels/largest_bytes.h"
 
 #if defined(__ARM_FEATURE_MVE)
 #include <arm_mve.h>
@@ -202,50 +202,76 @@ static uint8_t *pixel(const struct tilewright_view *y, int32_t n, int32_t oh, in
            (ptrdiff_t)(ow - shape->origin[WIDTH]) * shape->stride[WIDTH];
 }
 
-static TILEWRIGHT_NOINLINE int32_t largest_beside(const struct tilewright_byte_taps *taps,
-                                                  int32_t channels, int32_t flip, uint8_t *to)
+/* The taps on the axis of columns that lie in x. */
+TILEWRIGHT_INLINE struct span columns_at(const struct tilewright_shape *shape, int32_t left,
+                                         int32_t taps, int32_t dilation)
 {
-    return tilewright_largest_bytes(*taps, channels, flip, to);
+    const int32_t before = left - shape->origin[WIDTH];
+    if (before >= 0 && before + (taps - 1) * dilation < shape->extent[WIDTH]) {
+        const struct span whole = {left, taps, dilation};
+        return whole;
+    }
+    return held(shape, WIDTH, left, taps, dilation);
 }
 
-/* Computes all channels of one pixel of a maximum pooling. */
-static void maximum(const struct tilewright_max_pool_integer_attributes *a,
-                    const struct tilewright_view *operands, uint32_t flags, int32_t n, int32_t oh,
-                    int32_t ow)
+/* Stores the largest elements of all channels of one pixel at `to`. `first` is the window's first
+ * tap in channel 0, `offset` bytes behind the row that it lies in; `beside` is for channels side by
+ * side. */
+static void maximum(const struct rows *rows, tilewright_largest_bytes *beside, const uint8_t *first,
+                    ptrdiff_t offset, const struct tilewright_shape *out, uint8_t *to)
 {
-    (void)flags;
-    const struct tilewright_shape *in = operands[X].shape;
-    const struct tilewright_shape *out = operands[Y].shape;
-    ptrdiff_t offset = (ptrdiff_t)n * in->stride[BATCH];
-    const struct rows rows =
-        window(&operands[X], oh * a->strides[0] - a->pads[0], ow * a->strides[1] - a->pads[1],
-               a->kernel, a->dilations, a->is_unsigned != 0 ? 0 : 128, &offset);
-    const uint8_t *first = tilewright_row(&operands[X], HEIGHT, rows.rows.first) + offset;
-    uint8_t *to = pixel(&operands[Y], n, oh, ow);
-
+    const struct tilewright_shape *in = rows->x->shape;
     int32_t c = out->extent[CHANNEL];
-    if (in->stride[CHANNEL] == 1 && out->stride[CHANNEL] == 1) {
+    if (beside != NULL && in->stride[CHANNEL] == 1 && out->stride[CHANNEL] == 1) {
         const ptrdiff_t ring_bytes = (ptrdiff_t)in->ring_rows * in->stride[HEIGHT];
         const struct tilewright_byte_taps taps = {
             .first = first,
-            .rows = rows.rows.taps,
-            .columns = rows.columns.taps,
-            .row_bytes = rows.pitch,
-            .column_bytes = rows.step,
-            .ring_end = operands[X].base + offset + ring_bytes,
+            .rows = rows->rows.taps,
+            .columns = rows->columns.taps,
+            .row_bytes = rows->pitch,
+            .column_bytes = rows->step,
+            .ring_end = rows->x->base + offset + ring_bytes,
             .ring_bytes = ring_bytes,
         };
-        const int32_t done = largest_beside(&taps, c, rows.flip, to);
+        const int32_t done = beside(&taps, c, to);
         to += done;
         first += done;
         offset += done;
         c -= done;
     }
     for (; c > 0; c--) {
-        *to = (uint8_t)largest(&rows, first, offset);
+        *to = (uint8_t)largest(rows, first, offset);
         to += out->stride[CHANNEL];
         first += in->stride[CHANNEL];
         offset += in->stride[CHANNEL];
+    }
+}
+
+/* Computes one row of a maximum pooling. */
+static void maximum_row(const struct tilewright_max_pool_integer_attributes *a,
+                        const struct tilewright_view *operands, int32_t n, int32_t oh)
+{
+    const struct tilewright_shape *in = operands[X].shape;
+    const struct tilewright_shape *out = operands[Y].shape;
+    const ptrdiff_t image = (ptrdiff_t)n * in->stride[BATCH];
+    struct rows rows = {
+        .x = &operands[X],
+        .rows = held(in, HEIGHT, oh * a->strides[0] - a->pads[0], a->kernel[0], a->dilations[0]),
+        .step = (ptrdiff_t)a->dilations[1] * in->stride[WIDTH],
+        .pitch = (ptrdiff_t)a->dilations[0] * in->stride[HEIGHT],
+        .flip = a->is_unsigned != 0 ? 0 : 128,
+    };
+    const uint8_t *line = tilewright_row(&operands[X], HEIGHT, rows.rows.first) + image;
+    uint8_t *to = pixel(&operands[Y], n, oh, out->origin[WIDTH]);
+    int32_t left = out->origin[WIDTH] * a->strides[1] - a->pads[1];
+
+    for (int32_t j = out->extent[WIDTH]; j > 0; j--) {
+        rows.columns = columns_at(in, left, a->kernel[1], a->dilations[1]);
+        const ptrdiff_t column =
+            (ptrdiff_t)(rows.columns.first - in->origin[WIDTH]) * in->stride[WIDTH];
+        maximum(&rows, a->largest, line + column, image + column, out, to);
+        left += a->strides[1];
+        to += out->stride[WIDTH];
     }
 }
 
@@ -368,7 +394,13 @@ static void average_away(const struct tilewright_average_pool_away_attributes *a
 void tilewright_max_pool_integer(const struct tilewright_max_pool_integer_attributes *attributes,
                                  const struct tilewright_view *operands, uint32_t flags)
 {
-    TILEWRIGHT_FOR_EACH_PIXEL(maximum);
+    const struct tilewright_shape *out = operands[Y].shape;
+    (void)flags;
+    for (int32_t n = 0; n < out->extent[BATCH]; n++) {
+        for (int32_t i = 0; i < out->extent[HEIGHT]; i++) {
+            maximum_row(attributes, operands, n, out->origin[HEIGHT] + i);
+        }
+    }
 }
 
 void tilewright_average_pool_integer(

@@ -88,7 +88,23 @@ struct pool {
     int32_t kernel[2], dilations[2], is_unsigned;
 };
 
-enum { ROWS = 5, COLUMNS = 13, CHANNELS = 3 };
+enum { ROWS = 5, COLUMNS = 13, CHANNELS = 23 };
+
+/* What serves the window where channels lie side by side; NULL in some cases. */
+static tilewright_largest_bytes *largest_of(const struct pool *pool)
+{
+    static tilewright_largest_bytes *const squares[2][2] = {
+        {tilewright_largest_int8_2x2, tilewright_largest_int8_3x3},
+        {tilewright_largest_uint8_2x2, tilewright_largest_uint8_3x3}};
+    const int32_t side = pool->kernel[0];
+    if (between(0, 3) == 0) {
+        return NULL;
+    }
+    if (side == pool->kernel[1] && (side == 2 || side == 3)) {
+        return squares[pool->is_unsigned][side - 2];
+    }
+    return pool->is_unsigned != 0 ? tilewright_largest_uint8 : tilewright_largest_int8;
+}
 
 /* The largest element, or the sum of all over their number, rounded half away from zero. */
 static int32_t by_loop(const struct pool *pool, const uint8_t *x, int32_t is_sum)
@@ -122,6 +138,9 @@ static uint32_t compare_pools(void)
         pool.dilations[1] = between(1, 2);
         pool.kernel[1] = between(1, (COLUMNS - 1) / pool.dilations[1] + 1);
     }
+    if (between(0, 2) == 0) {
+        pool.kernel[0] = pool.kernel[1] = between(2, 3);
+    }
     for (int32_t i = 0; i < ROWS * COLUMNS * CHANNELS; i++) {
         x[i] = (uint8_t)next();
     }
@@ -146,7 +165,8 @@ static uint32_t compare_pools(void)
             .kernel = {pool.kernel[0], pool.kernel[1]},
             .strides = {1, 1},
             .dilations = {pool.dilations[0], pool.dilations[1]},
-            .is_unsigned = pool.is_unsigned};
+            .is_unsigned = pool.is_unsigned,
+            .largest = largest_of(&pool)};
         tilewright_max_pool_integer(&given, views, TILEWRIGHT_WHOLE);
     }
     for (int32_t c = 0; c < CHANNELS; c++) {

@@ -49,6 +49,7 @@ CORES = {
     "tilewright_fully_connected_packed": r"tilewright_packed_block_\w+|tilewright_block_\w+",
     "tilewright_conv_transpose_integer": r"conv_transpose_integer:add_\w+|tilewright_(block|line)_\w+",
     "tilewright_interpolate_integer": "tilewright_line_cut",
+    "tilewright_max_pool_integer": r"tilewright_largest_\w+",
 }
 """What attributes of kernels point to that multiplies, and what finishes where no kernel's name says the rule."""
 MOVERS = ("concat", "copy", "interleave_planes", "pad", "repeat")

@@ -14,7 +14,15 @@ from tilewright.tools.simulate import simulate
 WRONG_SUM = ("    return sum;", "    return sum + (int32_t)1000;")
 VECTORS = {
     "depthwise_kernels.c": ("depthwise_mve.c",),
-    "vector_rows.c": ("add_split.c", "binary_integer.c", "integer_line.c", "lookup.c", "pool_integer.c", "walk.c"),
+    "vector_rows.c": (
+        "add_split.c",
+        "binary_integer.c",
+        "integer_line.c",
+        "largest_bytes.c",
+        "lookup.c",
+        "pool_integer.c",
+        "walk.c",
+    ),
 }
 PLANES = ("depthwise_integer.c", "depthwise_slide.c", "depthwise_dsp.c", "integer_finish.c")
 KERNELS = runtime_dir() / "kernels"
@@ -118,9 +126,9 @@ def test_results_are_those_of_plain_loops(tried: Tried, tmp_path: Path) -> None:
     assert run_program(tried, tmp_path) == (0, "400 cases: 0 differ")
 
 
-def run_vectors(name: str, folder: Path, edit: tuple[str, str] = ("", "")) -> tuple[int, str]:
-    """Exit status and last line of a program for Cortex-M55; ``edit`` replaces text of it."""
-    source, platform = write_program(folder, name, edit=edit), load_platform("cortex-m55")
+def run_vectors(name: str, folder: Path, edit: tuple[str, str] = ("", ""), core: str = "cortex-m55") -> tuple[int, str]:
+    """Exit status and last line of a program for a core; ``edit`` replaces text of it."""
+    source, platform = write_program(folder, name, edit=edit), load_platform(core)
     program = build_arm(platform, [source, *(KERNELS / kernel for kernel in VECTORS[name])], folder / "program.elf")
     lines: list[str] = []
     status = simulate(platform, program, 120, heard=lines.append)
@@ -131,6 +139,11 @@ def run_vectors(name: str, folder: Path, edit: tuple[str, str] = ("", "")) -> tu
 @pytest.mark.parametrize(("name", "cases"), [("depthwise_kernels.c", 400), ("vector_rows.c", 200)])
 def test_vectors_give_what_plain_loops_give(name: str, cases: int, tmp_path: Path) -> None:
     assert run_vectors(name, tmp_path) == (0, f"{cases} cases: 0 differ")
+
+
+@needs_arm
+def test_words_give_what_plain_loops_give(tmp_path: Path) -> None:
+    assert run_vectors("vector_rows.c", tmp_path, core="cortex-m4") == (0, "200 cases: 0 differ")
 
 
 @needs_arm

@@ -128,9 +128,11 @@ KERNELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "kernels.dsp.conv": ("Conv", "MatMul"),
         "kernels.dsp.elementwise": ("Add", "Sub"),
+        "kernels.dsp.max_pool": ("MaxPool",),
         "kernels.mve.conv": ("Conv", "MatMul"),
         "kernels.mve.elementwise": ("Add", "Sub"),
         "kernels.mve.gathered_windows": ("Conv",),
+        "kernels.mve.max_pool": ("MaxPool",),
         "kernels.rvv.conv": ("Conv", "MatMul"),
         "kernels.rvv.elementwise": ("Add", "Sub"),
         "kernels.scalar.add_products": (),

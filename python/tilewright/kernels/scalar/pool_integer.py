@@ -8,7 +8,7 @@ from typing import Annotated
 
 from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import DType, Graph, Node, Requantize, RoundAway, Tensor
-from tilewright.kernels.c_structs import CStruct, Int32, Int32x4
+from tilewright.kernels.c_structs import PREFIX, CStruct, CType, Int32, Int32x4
 from tilewright.kernels.integer import EIGHT_BIT, steps_product
 from tilewright.kernels.kernel import (
     HEIGHT,
@@ -37,6 +37,8 @@ from tilewright.operators.spatial import Windows
 
 SOURCES = ("pool_integer.c",)
 
+_SIDES = (2, 3)
+
 SHORT_TAPS = 128
 """Taps of which sums fit 16 bits: an element is at most 255 from its zero point."""
 
@@ -47,6 +49,9 @@ class MaxPoolInteger(CStruct):
 
     windows: PlaneWindows
     is_unsigned: Annotated[Int32, "1: x and y are uint8"]
+    largest: Annotated[
+        str, CType("tilewright_largest_bytes *", is_pointer=True), "for channels that lie side by side; may be NULL"
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +86,39 @@ class AveragePoolAway(CStruct):
     maximum: Int32
 
 
-def max_pool(
-    node: Node, graph: Graph, kernel: Kernel | None = None, sources: tuple[str, ...] = SOURCES
-) -> tuple[KernelChoice, ...]:
-    """The kernel for MaxPool of 8-bit tensors without an epilogue; ``kernel`` and ``sources`` of another family."""
+def max_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
+    """The kernel for MaxPool of 8-bit tensors without an epilogue."""
+    return max_pool_beside(node, graph, _MAX_BESIDE) or max_pool_by(node, graph, MAX, SOURCES)
+
+
+def max_pool_beside(node: Node, graph: Graph, kernel: Kernel) -> tuple[KernelChoice, ...]:
+    """MAX with the price of ``kernel`` for MaxPool of tensors whose channels lie side by side."""
+    if not channels_lie_innermost(graph, node.inputs[0]):
+        return ()
+    found = max_pool_by(node, graph, kernel, (*SOURCES, "largest_bytes.c"))
+    return tuple(replace(choice, attributes=_beside(choice.given(MaxPoolInteger))) for choice in found)
+
+
+def max_pool_by(node: Node, graph: Graph, kernel: Kernel, sources: tuple[str, ...]) -> tuple[KernelChoice, ...]:
+    """``kernel``, of ``sources``, for MaxPool of 8-bit tensors without an epilogue."""
     x, y = graph.tensor(node.inputs[0]), graph.tensor(node.outputs[0])
     windows = node.given(Windows)
     if x.dtype not in EIGHT_BIT or y.dtype is not x.dtype or node.epilogue is not None or not is_plane(windows):
         return ()
-    attributes = MaxPoolInteger(plane_windows(windows), int(x.dtype is DType.UINT8))
-    own = _MAX_OF_FOURS if channels_lie_innermost(graph, node.inputs[0]) else MAX
-    return (replace(_choice(kernel or own, node, attributes, graph), sources=sources),)
+    attributes = MaxPoolInteger(plane_windows(windows), int(x.dtype is DType.UINT8), largest="NULL")
+    return (replace(_choice(kernel, node, attributes, graph), sources=sources),)
+
+
+def _beside(given: MaxPoolInteger) -> MaxPoolInteger:
+    """With the C function that reads windows of this kind where channels lie side by side."""
+    kind = "uint8" if given.is_unsigned else "int8"
+    square = f"_{_side(given)}x{_side(given)}" if _side(given) else ""
+    return replace(given, largest=f"{PREFIX}largest_{kind}{square}")
+
+
+def _side(given: MaxPoolInteger) -> int:
+    """Rows and columns of square windows without a loop over their taps in C; 0 for other windows."""
+    return next((side for side in _SIDES if given.windows.kernel == (side, side)), 0)
 
 
 def average_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
@@ -186,25 +213,45 @@ def pooling_cycles(per_tap: float, finish: float) -> CyclesOf:
 
     def cycles(choice: KernelChoice, steps: TileSteps) -> float:
         pixels = steps_product(choice.nest, steps, "n", "oh", "ow")
-        element = _window_cycles(choice, steps, finish, 14.0, per_tap)
+        element = window_cycles(choice, steps, finish, 14.0, per_tap)
         return 100.0 + pixels * (120.0 + steps_product(choice.nest, steps, "c") * element)
 
     return cycles
 
 
-def _window_cycles(choice: KernelChoice, steps: TileSteps, finish: float, per_row: float, per_tap: float) -> float:
+def window_cycles(choice: KernelChoice, steps: TileSteps, finish: float, per_row: float, per_tap: float) -> float:
     """Instructions for the rows and taps of a window, and ``finish`` beside them."""
     given = choice.attributes
     assert isinstance(given, MaxPoolInteger | AveragePoolInteger | AveragePoolAway)
     return finish + steps_product(choice.nest, steps, "kh") * (per_row + per_tap * given.windows.kernel[1])
 
 
-def _fours_cycles(choice: KernelChoice, steps: TileSteps) -> float:
-    """Instructions of a call on a tile whose channels lie side by side, four of them at a time."""
-    fours, single = divmod(steps_product(choice.nest, steps, "c"), 4)
-    four = _window_cycles(choice, steps, 24.0, 8.4, 12.0)
-    one = _window_cycles(choice, steps, 40.0, 14.0, 6.0)
-    return 100.0 + steps_product(choice.nest, steps, "n", "oh", "ow") * (210.0 + fours * four + single * one)
+@dataclass(frozen=True, slots=True)
+class BesidePrice:
+    """Instructions of a MaxPool whose channels lie side by side.
+
+    Attributes:
+        pixel: of a pixel, beside its channels.
+        square: of four channels of a window of 2x2 or 3x3, beside its taps, and of each tap.
+        window: of four channels of another window, beside its rows; of each row beside its taps; and of each tap.
+    """
+
+    pixel: float
+    square: tuple[float, float]
+    window: tuple[float, float, float]
+
+    def kernel(self) -> Kernel:
+        """MAX at this price."""
+        return replace(MAX, cycles=self._cycles)
+
+    def _cycles(self, choice: KernelChoice, steps: TileSteps) -> float:
+        fours, single = divmod(steps_product(choice.nest, steps, "c"), 4)
+        side = _side(choice.given(MaxPoolInteger))
+        square = self.square[0] + self.square[1] * side * side
+        four = square if side else window_cycles(choice, steps, *self.window)
+        one = window_cycles(choice, steps, 44.0, 14.0, 6.0)
+        pixels = steps_product(choice.nest, steps, "n", "oh", "ow")
+        return 100.0 + pixels * (self.pixel + fours * four + single * one)
 
 
 def _backward(choice: KernelChoice, inputs: int) -> CStruct:
@@ -229,7 +276,7 @@ MAX = Kernel(
     backward=_BACKWARD,
     likes=POOLING_ORDER,
 )
-_MAX_OF_FOURS = replace(MAX, cycles=_fours_cycles)
+_MAX_BESIDE = BesidePrice(108.0, (4.0, 9.95), (20.0, 11.1, 10.6)).kernel()
 _AVERAGE = Kernel(
     "tilewright_average_pool_integer",
     AveragePoolInteger,
@@ -245,7 +292,12 @@ _AWAY = Kernel(
 
 DECLARATION = Declaration(
     operators={"MaxPool": max_pool, "AveragePool": average_pool},
-    kernels=(MAX, _MAX_OF_FOURS, _AVERAGE, _AWAY),
+    kernels=(MAX, _MAX_BESIDE, _AVERAGE, _AWAY),
+    pointed={
+        "tilewright_largest_bytes": tuple(
+            f"largest_{kind}{square}" for kind in ("int8", "uint8") for square in ("", "_2x2", "_3x3")
+        )
+    },
     numbers={"POOL_SHORT_TAPS": SHORT_TAPS},
     # Smaller glue around loops that run as fast; with -Os the loops take a third more instructions.
     gcc_options={"pool_integer.c": ("-fno-inline-small-functions", "-fno-ivopts")},

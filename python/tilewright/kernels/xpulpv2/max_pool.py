@@ -7,7 +7,7 @@ from dataclasses import replace
 from tilewright.graph import Graph, Node
 from tilewright.kernels.integer import steps_product
 from tilewright.kernels.kernel import Declaration, KernelChoice, TileSteps
-from tilewright.kernels.scalar.pool_integer import MAX, MaxPoolInteger, max_pool
+from tilewright.kernels.scalar.pool_integer import MAX, MaxPoolInteger, max_pool_by
 from tilewright.kernels.xpulpv2.family import WORD
 
 SOURCES = ("max_pool_xpulpv2.c",)
@@ -18,7 +18,7 @@ SMALL = 3
 
 def _choices(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     """The kernel, whose tiles and parts have whole words of channels."""
-    found = max_pool(node, graph, kernel=_WORDS, sources=SOURCES)
+    found = max_pool_by(node, graph, _WORDS, SOURCES)
     return tuple(replace(choice, multiples={**choice.multiples, "c": WORD}) for choice in found)
 
 

@@ -1188,6 +1188,10 @@ void tilewright_average_rows_f32(const struct tilewright_average_rows_f32_attrib
 
 #define TILEWRIGHT_POOL_SHORT_TAPS 128
 
+tilewright_largest_bytes tilewright_largest_int8, tilewright_largest_int8_2x2,
+    tilewright_largest_int8_3x3, tilewright_largest_uint8, tilewright_largest_uint8_2x2,
+    tilewright_largest_uint8_3x3;
+
 /* Operands: x and y [n, c, h, w] of 8 bits. */
 struct tilewright_max_pool_integer_attributes {
     int32_t kernel[2];
@@ -1195,8 +1199,9 @@ struct tilewright_max_pool_integer_attributes {
     int32_t dilations[2];
     int32_t pads[2]; /* above and to the left */
     int32_t is_unsigned; /* 1: x and y are uint8 */
+    tilewright_largest_bytes *largest; /* for channels that lie side by side; may be NULL */
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_max_pool_integer_attributes) == 36,
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_max_pool_integer_attributes) == (sizeof(void *) == 4 ? 40 : 48),
                        "tilewright_max_pool_integer_attributes");
 
 void tilewright_max_pool_integer(const struct tilewright_max_pool_integer_attributes *attributes,

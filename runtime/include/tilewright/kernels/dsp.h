@@ -23,6 +23,32 @@ TILEWRIGHT_INLINE uint32_t tilewright_dsp_load(const uint8_t *from)
 #endif
 }
 
+#if defined(__ARM_FEATURE_DSP)
+/* Stores four bytes at any address. */
+TILEWRIGHT_INLINE void tilewright_dsp_store_word(uint8_t *to, uint32_t word)
+{
+    __asm__("str %1, %0" : "=m"(*(tilewright_word *)(void *)to) : "r"(word));
+}
+
+/* The larger of each pair of bytes. Callers pass a constant for `is_signed`. */
+TILEWRIGHT_INLINE uint32_t tilewright_dsp_larger(uint32_t a, uint32_t b, const int is_signed)
+{
+    uint32_t differences;
+    if (is_signed) {
+        __asm__("ssub8 %1, %0, %2\n"
+                "sel %0, %0, %2"
+                : "+r"(a), "=&r"(differences)
+                : "r"(b));
+    } else {
+        __asm__("usub8 %1, %0, %2\n"
+                "sel %0, %0, %2"
+                : "+r"(a), "=&r"(differences)
+                : "r"(b));
+    }
+    return a;
+}
+#endif
+
 /* Bytes 0 and 2 as signed halves of a word. */
 TILEWRIGHT_INLINE uint32_t tilewright_dsp_even(uint32_t bytes)
 {

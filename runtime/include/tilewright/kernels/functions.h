@@ -83,6 +83,13 @@ struct tilewright_depthwise_lines;
 /* Computes and stores lines of one channel. */
 typedef void tilewright_depthwise_compute(struct tilewright_depthwise_lines *lines);
 
+struct tilewright_byte_taps;
+
+/* Stores the largest elements of a window in the first of `channels` channels, which lie side by
+ * side in `to` as well, and returns their number. */
+typedef int32_t tilewright_largest_bytes(const struct tilewright_byte_taps *taps, int32_t channels,
+                                         uint8_t *to);
+
 /* Combines `count` numbers of a with those of b, and adds the bias; the results take a's place. */
 typedef void tilewright_combine(int32_t *a, const int32_t *b, int32_t bias, int32_t count);
 
