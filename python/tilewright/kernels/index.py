@@ -132,7 +132,7 @@ KERNELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "kernels.mve.conv": ("Conv", "MatMul"),
         "kernels.mve.elementwise": ("Add", "Sub"),
         "kernels.mve.gathered_windows": ("Conv",),
-        "kernels.mve.max_pool": ("MaxPool",),
+        "kernels.mve.pooling": ("AveragePool", "MaxPool"),
         "kernels.rvv.conv": ("Conv", "MatMul"),
         "kernels.rvv.elementwise": ("Add", "Sub"),
         "kernels.scalar.add_products": (),

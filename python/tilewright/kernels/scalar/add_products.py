@@ -76,13 +76,13 @@ def exact_products(wanted: Sum, dtypes: tuple[DType, DType]) -> AddProducts | No
         return None
     for first, second in product(_NEAR, _NEAR):
         multipliers = (nearest[0] + first, nearest[1] + second)
-        addend = _addend(a * multipliers[0] + b * multipliers[1], found, shift, wanted.limits)
+        addend = fitting_addend(a * multipliers[0] + b * multipliers[1], found, shift, wanted.limits)
         if addend is not None:
             return _attributes(wanted, dtypes, multipliers, addend, shift)
     return None
 
 
-def _addend(products: Array, found: Array, shift: int, limits: tuple[int, int]) -> int | None:
+def fitting_addend(products: Array, found: Array, shift: int, limits: tuple[int, int]) -> int | None:
     """The number that, added to ``products``, gives the elements ``found`` once shifted and limited; None if none does.
 
     Where a limit was reached, the sum may be anywhere beyond it.

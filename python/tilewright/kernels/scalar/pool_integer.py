@@ -9,7 +9,7 @@ from typing import Annotated
 from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import DType, Graph, Node, Requantize, RoundAway, Tensor
 from tilewright.kernels.c_structs import PREFIX, CStruct, CType, Int32, Int32x4
-from tilewright.kernels.integer import EIGHT_BIT, steps_product
+from tilewright.kernels.integer import EIGHT_BIT, steps_product, stored_range
 from tilewright.kernels.kernel import (
     HEIGHT,
     Backward,
@@ -31,11 +31,15 @@ from tilewright.kernels.scalar.geometry import (
     plane_windows,
     rows_backward,
 )
+from tilewright.kernels.scalar.whole_averages import Average, WholeAverage, whole_average
 from tilewright.operators.pooling import AveragePoolAttributes
 from tilewright.operators.pooling import nest as nest_of
 from tilewright.operators.spatial import Windows
 
 SOURCES = ("pool_integer.c",)
+
+HALF_TAPS = 257
+"""Taps whose bytes a sum of 16 bits holds."""
 
 _SIDES = (2, 3)
 
@@ -71,6 +75,7 @@ class AveragePoolInteger(CStruct):
     zero_point: Int32
     minimum: Int32
     maximum: Int32
+    whole: WholeAverage
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +138,9 @@ def average_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     scaled = _scaled(epilogue.multiplier[0], 255 * prod(windows.kernel))
     if len(set(epilogue.multiplier)) != 1 or scaled is None or not is_plane(windows):
         return ()
+    taps = prod(windows.kernel)
+    rounded = Average(taps, *scaled, epilogue.zero_point, (epilogue.minimum, epilogue.maximum))
+    least, most = (taps * (bound - windows.x_zero_point) for bound in stored_range(x.dtype))
     attributes = AveragePoolInteger(
         plane_windows(windows),
         counted=_counted(windows, x),
@@ -144,8 +152,10 @@ def average_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
         zero_point=epilogue.zero_point,
         minimum=epilogue.minimum,
         maximum=epilogue.maximum,
+        whole=whole_average(rounded, least, most),
     )
-    return (_in_parts(_choice(_AVERAGE, node, attributes, graph)),)
+    kernel = _AVERAGE_WORDS if _are_words(graph, node) else AVERAGE
+    return (_in_parts(_choice(kernel, node, attributes, graph)),)
 
 
 def _away(node: Node, graph: Graph, epilogue: RoundAway) -> tuple[KernelChoice, ...]:
@@ -158,7 +168,15 @@ def _away(node: Node, graph: Graph, epilogue: RoundAway) -> tuple[KernelChoice, 
     attributes = AveragePoolAway(
         plane_windows(windows), _counted(windows, x), unsigned, epilogue.minimum, epilogue.maximum
     )
-    return (_in_parts(_choice(_AWAY, node, attributes, graph)),)
+    kernel = _AWAY_WORDS if _are_words(graph, node) else _AWAY
+    return (_in_parts(_choice(kernel, node, attributes, graph)),)
+
+
+def _are_words(graph: Graph, node: Node) -> bool:
+    """Whether C adds up four channels of an average at a time: words, whose sums fit 16 bits."""
+    taps = prod(node.given(AveragePoolAttributes).kernel)
+    channels = graph.tensor(node.inputs[0]).shape[1]
+    return channels_lie_innermost(graph, node.inputs[0]) and channels % 4 == 0 and taps <= HALF_TAPS
 
 
 def _scaled(multiplier: float, largest: int) -> tuple[int, int, int] | None:
@@ -208,13 +226,13 @@ def _counted(given: AveragePoolAttributes, x: Tensor) -> tuple[int, ...]:
     return bounds
 
 
-def pooling_cycles(per_tap: float, finish: float) -> CyclesOf:
+def pooling_cycles(per_tap: float, finish: float, of_pixel: float = 120.0) -> CyclesOf:
     """Instructions of a call on a tile; ``finish`` those for an element beside its taps."""
 
     def cycles(choice: KernelChoice, steps: TileSteps) -> float:
         pixels = steps_product(choice.nest, steps, "n", "oh", "ow")
         element = window_cycles(choice, steps, finish, 14.0, per_tap)
-        return 100.0 + pixels * (120.0 + steps_product(choice.nest, steps, "c") * element)
+        return 100.0 + pixels * (of_pixel + steps_product(choice.nest, steps, "c") * element)
 
     return cycles
 
@@ -224,6 +242,15 @@ def window_cycles(choice: KernelChoice, steps: TileSteps, finish: float, per_row
     given = choice.attributes
     assert isinstance(given, MaxPoolInteger | AveragePoolInteger | AveragePoolAway)
     return finish + steps_product(choice.nest, steps, "kh") * (per_row + per_tap * given.windows.kernel[1])
+
+
+def _words_cycles(choice: KernelChoice, steps: TileSteps) -> float:
+    """Instructions of a call of an average on a tile, four channels at a time."""
+    given = choice.attributes
+    has_product = not isinstance(given, AveragePoolInteger) or given.whole.whole_shift != 0
+    four = window_cycles(choice, steps, 178.0 if has_product else 420.0, 13.0, 9.5)
+    fours = -(-steps_product(choice.nest, steps, "c") // 4)
+    return 100.0 + steps_product(choice.nest, steps, "n", "oh", "ow") * (295.0 + fours * four)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,28 +304,34 @@ MAX = Kernel(
     likes=POOLING_ORDER,
 )
 _MAX_BESIDE = BesidePrice(108.0, (4.0, 9.95), (20.0, 11.1, 10.6)).kernel()
-_AVERAGE = Kernel(
+AVERAGE = Kernel(
     "tilewright_average_pool_integer",
     AveragePoolInteger,
-    pooling_cycles(4.5, 65.0),
+    pooling_cycles(4.5, 85.0, 295.0),
     _STORES,
     _RINGS,
     backward=_BACKWARD,
     likes=POOLING_ORDER,
 )
+_AVERAGE_WORDS = replace(AVERAGE, cycles=_words_cycles)
 _AWAY = Kernel(
-    "tilewright_average_pool_away", AveragePoolAway, pooling_cycles(4.5, 65.0), ring_axes=_RINGS, likes=POOLING_ORDER
+    "tilewright_average_pool_away",
+    AveragePoolAway,
+    pooling_cycles(4.5, 85.0, 295.0),
+    ring_axes=_RINGS,
+    likes=POOLING_ORDER,
 )
+_AWAY_WORDS = replace(_AWAY, cycles=_words_cycles)
 
 DECLARATION = Declaration(
     operators={"MaxPool": max_pool, "AveragePool": average_pool},
-    kernels=(MAX, _MAX_BESIDE, _AVERAGE, _AWAY),
+    kernels=(MAX, _MAX_BESIDE, AVERAGE, _AVERAGE_WORDS, _AWAY, _AWAY_WORDS),
     pointed={
         "tilewright_largest_bytes": tuple(
             f"largest_{kind}{square}" for kind in ("int8", "uint8") for square in ("", "_2x2", "_3x3")
         )
     },
-    numbers={"POOL_SHORT_TAPS": SHORT_TAPS},
+    numbers={"POOL_SHORT_TAPS": SHORT_TAPS, "POOL_HALF_TAPS": HALF_TAPS},
     # Smaller glue around loops that run as fast; with -Os the loops take a third more instructions.
     gcc_options={"pool_integer.c": ("-fno-inline-small-functions", "-fno-ivopts")},
 )

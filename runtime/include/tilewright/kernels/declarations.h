@@ -1187,6 +1187,7 @@ void tilewright_average_rows_f32(const struct tilewright_average_rows_f32_attrib
     const struct tilewright_view *operands, uint32_t flags);
 
 #define TILEWRIGHT_POOL_SHORT_TAPS 128
+#define TILEWRIGHT_POOL_HALF_TAPS 257
 
 tilewright_largest_bytes tilewright_largest_int8, tilewright_largest_int8_2x2,
     tilewright_largest_int8_3x3, tilewright_largest_uint8, tilewright_largest_uint8_2x2,
@@ -1224,8 +1225,12 @@ struct tilewright_average_pool_integer_attributes {
     int32_t zero_point;
     int32_t minimum;
     int32_t maximum;
+    int32_t whole_multiplier;
+    int32_t whole_addend;
+    int32_t whole_shift; /* 0: there are no such numbers */
+    int32_t whole_half;
 };
-TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_average_pool_integer_attributes) == 80,
+TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_average_pool_integer_attributes) == 96,
                        "tilewright_average_pool_integer_attributes");
 
 void tilewright_average_pool_integer(const struct tilewright_average_pool_integer_attributes *attributes,
@@ -1946,6 +1951,8 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_mve_attributes) == (si
 
 void tilewright_depthwise_mve(const struct tilewright_depthwise_mve_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
+
+#define TILEWRIGHT_POOL_WORD_TAPS 32
 
 #undef TILEWRIGHT_SIZE_ASSERT
 #ifdef __cplusplus
