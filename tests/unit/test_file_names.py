@@ -9,8 +9,8 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "python" / "tilewright"
 
 FAMILIES = (
-    "conv elementwise feed fixed_point found indexing line map matmul movement quantization recurrent reduction "
-    "spatial trees windows"
+    "conv elementwise feed fixed_point found indexing line map matmul max_pool movement quantization recurrent "
+    "reduction spatial trees windows"
 )
 """A family of operators: its declaration, its kernels, and how nodes of each format become it."""
 

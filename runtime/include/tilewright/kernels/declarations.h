@@ -1921,6 +1921,8 @@ tilewright_runs_products tilewright_dsp_products_signed, tilewright_dsp_products
 
 tilewright_depthwise_sums tilewright_depthwise_dsp;
 
+#define TILEWRIGHT_POOL_WORD_TAPS 32
+
 tilewright_runs_products tilewright_mve_products_signed, tilewright_mve_products_unsigned,
     tilewright_mve_channels_signed, tilewright_mve_channels_unsigned, tilewright_mve_folded,
     tilewright_mve_layer, tilewright_mve_high, tilewright_mve_away, tilewright_mve_twice,
@@ -1951,8 +1953,6 @@ TILEWRIGHT_SIZE_ASSERT(sizeof(struct tilewright_depthwise_mve_attributes) == (si
 
 void tilewright_depthwise_mve(const struct tilewright_depthwise_mve_attributes *attributes,
     const struct tilewright_view *operands, uint32_t flags);
-
-#define TILEWRIGHT_POOL_WORD_TAPS 32
 
 #undef TILEWRIGHT_SIZE_ASSERT
 #ifdef __cplusplus
