@@ -119,8 +119,8 @@ TILEWRIGHT_INLINE int32_t of_fours(struct tilewright_byte_taps taps, int32_t cha
     return c;
 }
 
-/* of_fours for `side` rows and columns: callers pass a constant, 2 or 3, so that
- * no loop over taps is left. */
+/* of_fours for `side` rows and columns: callers pass a constant, 2 or 3, so that no loop over taps
+ * is left. */
 TILEWRIGHT_INLINE int32_t of_square(struct tilewright_byte_taps taps, int32_t channels, uint8_t *to,
                                     const int is_signed, const int32_t side)
 {

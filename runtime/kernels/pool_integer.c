@@ -246,8 +246,8 @@ TILEWRIGHT_INLINE void totals(const struct tilewright_pool_rows *w, const uint8_
 }
 
 /* Computes all channels of one pixel. Where calls have some rows each of the only window, all but
- * the last one only add to partial results. `whole` is NULL if it does not serve. Callers pass a
- * constant for `average`. */
+ * the last one only add to partial results. `product` is for whole windows; with a shift of 0 it
+ * does not serve. Callers pass a constant for `average`. */
 TILEWRIGHT_INLINE void average_pixel(const struct averages *given,
                                      struct tilewright_average_product product, average_of *average,
                                      const void *attributes, const struct tilewright_view *operands,

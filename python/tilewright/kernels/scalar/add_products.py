@@ -23,9 +23,9 @@ from tilewright.operators.elementwise import nest as nest_of
 
 SOURCES = ("binary_integer.c", "integer_line.c", "integer_finish.c", "walk.c")
 
-_LARGEST = (1 << 31) - 1
+LARGEST = (1 << 31) - 1
 
-_NEAR = (0, 1, -1)
+NEAR = (0, 1, -1)
 """What is added to the nearest multipliers until an addend is right for all pairs."""
 
 
@@ -70,11 +70,11 @@ def exact_products(wanted: Sum, dtypes: tuple[DType, DType]) -> AddProducts | No
         return None
     found = wanted.wanted(a, b)
     reach = float(np.abs(a * wanted.factors[0] + b * wanted.factors[1]).max()) + abs(wanted.addend) + 1.0
-    shift = min(30, int(np.floor(np.log2(_LARGEST / reach))))
+    shift = fitting_shift(reach)
     nearest = [round(factor * 2.0**shift) for factor in wanted.factors]
-    if shift < 0 or max(map(abs, nearest)) > _LARGEST - 1:
+    if shift < 0 or max(map(abs, nearest)) > LARGEST - 1:
         return None
-    for first, second in product(_NEAR, _NEAR):
+    for first, second in product(NEAR, NEAR):
         multipliers = (nearest[0] + first, nearest[1] + second)
         addend = fitting_addend(a * multipliers[0] + b * multipliers[1], found, shift, wanted.limits)
         if addend is not None:
@@ -82,12 +82,17 @@ def exact_products(wanted: Sum, dtypes: tuple[DType, DType]) -> AddProducts | No
     return None
 
 
+def fitting_shift(reach: float) -> int:
+    """The most bits behind the point that numbers up to ``reach`` can have in 32 bits."""
+    return min(30, int(np.floor(np.log2(LARGEST / reach))))
+
+
 def fitting_addend(products: Array, found: Array, shift: int, limits: tuple[int, int]) -> int | None:
     """The number that, added to ``products``, gives the elements ``found`` once shifted and limited; None if none does.
 
     Where a limit was reached, the sum may be anywhere beyond it.
     """
-    lowest, highest = -_LARGEST - 1 - int(products.min()), _LARGEST - int(products.max())
+    lowest, highest = -LARGEST - 1 - int(products.min()), LARGEST - int(products.max())
     above, below = found > limits[0], found < limits[1]
     if above.any():
         lowest = max(lowest, int(((found << shift) - products)[above].max()))

@@ -38,13 +38,14 @@ from tilewright.operators.spatial import Windows
 
 SOURCES = ("pool_integer.c",)
 
-HALF_TAPS = 257
-"""Taps whose bytes a sum of 16 bits holds."""
-
-_SIDES = (2, 3)
-
 SHORT_TAPS = 128
 """Taps of which sums fit 16 bits: an element is at most 255 from its zero point."""
+
+HALF_TAPS = 257
+"""Taps whose bytes, without a sign, a sum of 16 bits holds."""
+
+_SIDES = (2, 3)
+"""Rows and columns of the square windows of MaxPool that C reads without a loop over their taps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +136,10 @@ def average_pool(node: Node, graph: Graph) -> tuple[KernelChoice, ...]:
     if x.dtype not in EIGHT_BIT or y.dtype not in EIGHT_BIT or not isinstance(epilogue, Requantize):
         return ()
     windows = node.given(AveragePoolAttributes)
-    scaled = _scaled(epilogue.multiplier[0], 255 * prod(windows.kernel))
+    taps = prod(windows.kernel)
+    scaled = _scaled(epilogue.multiplier[0], 255 * taps)
     if len(set(epilogue.multiplier)) != 1 or scaled is None or not is_plane(windows):
         return ()
-    taps = prod(windows.kernel)
     rounded = Average(taps, *scaled, epilogue.zero_point, (epilogue.minimum, epilogue.maximum))
     least, most = (taps * (bound - windows.x_zero_point) for bound in stored_range(x.dtype))
     attributes = AveragePoolInteger(

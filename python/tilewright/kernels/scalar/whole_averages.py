@@ -1,7 +1,7 @@
 """Averages of whole windows by one product, an addend and a shift in 32 bits (runtime/kernels/pool_integer.c).
 
 Before:  y = round(sum * 0.37 / 4) + 3, limited, with a product of 64 bits and a division
-After:   y = (sum * 12415664 + 419430400) >> 27, limited: equal for all sums of four elements of int8
+After:   y = (sum * 3103785 + 117440511) >> 25, limited: equal for all sums of four elements of int8
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ import numpy as np
 from tilewright.base.lazy_dataclass import dataclass
 from tilewright.graph import Array
 from tilewright.kernels.c_structs import CStruct, Int32
-from tilewright.kernels.scalar.add_products import fitting_addend
+from tilewright.kernels.scalar.add_products import LARGEST, NEAR, fitting_addend, fitting_shift
 
-_LARGEST = (1 << 31) - 1
-_NEAR = (0, 1, -1)
 _MOST_SUMS = 1 << 17
 """Of more different sums, no multiplier of 32 bits is exact enough."""
 
@@ -73,8 +71,8 @@ def whole_average(wanted: Average, least: int, most: int) -> WholeAverage:
 
 
 def _without_ties(wanted: Average, sums: Array, found: Array, factor: float, reach: float) -> WholeAverage | None:
-    shift = min(30, int(np.floor(np.log2(_LARGEST / reach))))
-    for near in _NEAR:
+    shift = fitting_shift(reach)
+    for near in NEAR:
         multiplier = round(factor * 2.0**shift) + near
         addend = fitting_addend(sums * multiplier, found, shift, wanted.limits)
         if addend is not None and shift > 0:
@@ -85,7 +83,7 @@ def _without_ties(wanted: Average, sums: Array, found: Array, factor: float, rea
 def _with_ties(wanted: Average, sums: Array, found: Array, factor: float, reach: float) -> WholeAverage:
     """Where the factor is exact in few bits, as that of 4 elements of one scale is."""
     shift = next((bits for bits in range(2, 16) if factor * 2.0**bits % 1.0 == 0.0), 0)
-    if shift == 0 or reach * 2.0 ** (shift + 1) > _LARGEST:
+    if shift == 0 or reach * 2.0 ** (shift + 1) > LARGEST:
         return WholeAverage()
     multiplier, half = round(factor * 2.0**shift), (1 << (shift - 1)) - 1
     values = sums * multiplier
